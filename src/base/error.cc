@@ -1,0 +1,44 @@
+// Formatting of errors and the end of a broken promise.
+#include "base/error.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace verbatim {
+namespace {
+
+std::string vformatted(const char* format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  const int size = std::vsnprintf(nullptr, 0, format, arguments);
+  std::string text(static_cast<std::size_t>(size > 0 ? size : 0), '\0');
+  if (size > 0) std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  return text;
+}
+
+}  // namespace
+
+void fail(Code code, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const std::string text = vformatted(format, arguments);
+  va_end(arguments);
+  throw Error(code, text);
+}
+
+std::string formatted(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::string text = vformatted(format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+void check_failed(const char* claim, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, claim);
+  std::abort();
+}
+
+}  // namespace verbatim

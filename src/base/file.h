@@ -1,0 +1,76 @@
+// Files: a read-only mapping, a whole small file, an unnamed spool, and an output that appears whole
+// or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace verbatim {
+
+// A read-only private mapping. Throws kNotFound or kIo naming the path.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+  // Tells the kernel that these bytes will not be read again; reading them still works.
+  void release(std::span<const std::byte> part) const;
+
+ private:
+  std::string path_;
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// The whole file; throws kNotFound, kIo, or kCorrupt when it is larger than limit_bytes.
+std::string read_file(const std::string& path, std::size_t limit_bytes);
+
+// Bytes in memory up to `in_memory` bytes and in an unnamed file behind that: nothing is left on the
+// disk after a crash. One thread at a time. Throws kIo (a full disk) naming the folder.
+class SpooledFile {
+ public:
+  explicit SpooledFile(std::size_t in_memory, std::string folder = "");  // "": TMPDIR or /tmp
+  ~SpooledFile();
+  SpooledFile(const SpooledFile&) = delete;
+  SpooledFile& operator=(const SpooledFile&) = delete;
+
+  void append(std::span<const std::byte> bytes);
+  // Fills `to` from `offset`; all of it must have been appended.
+  void read(std::uint64_t offset, std::span<std::byte> to) const;
+  std::uint64_t size() const { return size_; }
+
+ private:
+  void spill();
+  std::size_t in_memory_;
+  std::string folder_;
+  std::string head_;
+  int file_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// Writes to a temporary name beside `path` and renames on commit; without commit nothing is left.
+// Throws kIo naming the path (unwritable, disk full).
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  int file_ = -1;
+};
+
+}  // namespace verbatim
