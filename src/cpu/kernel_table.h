@@ -1,0 +1,112 @@
+// What one instruction set offers: a table of kernels, each the same source over sixteen lanes, all
+// tables giving the same bits. Kernels take raw pointers, run on the calling thread, allocate
+// nothing and never throw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weights/format.h"
+
+namespace verbatim {
+
+constexpr std::int32_t kLanes = 16;
+
+enum class KernelActivation : std::uint8_t { kNone, kGelu };
+
+// y[r, o] = residual[r, o] + gain[o] * activation(sum_k x[r, k] w[o, k] + bias[o]), for the outputs
+// of panels [panel, panel + panels); a null pointer leaves its part out. With gain the last step is
+// one fused multiply-add, without it one addition.
+struct LinearCall {
+  const std::byte* packed = nullptr;  // the whole weight as LinearKernel::pack laid it out
+  std::int32_t in_features = 0;
+  std::int32_t out_features = 0;
+  const float* x = nullptr;  // [rows, in_features]; stride may be below in_features (overlapping rows)
+  std::int64_t x_stride = 0;
+  std::int64_t rows = 0;
+  float* y = nullptr;  // [rows, out_features]; overlaps neither x nor residual
+  std::int64_t y_stride = 0;
+  const float* bias = nullptr;
+  KernelActivation activation = KernelActivation::kNone;
+  const float* gain = nullptr;
+  const float* residual = nullptr;
+  std::int64_t residual_stride = 0;
+  std::int64_t panel = 0;
+  std::int64_t panels = 0;
+  std::byte* scratch = nullptr;  // kLinearScratchBytes, 64-byte aligned, this thread's alone
+};
+constexpr std::size_t kLinearScratchBytes = std::size_t{1} << 19;
+
+struct LinearKernel {
+  const WeightFormat* format;
+  std::size_t (*packed_bytes)(std::int32_t out, std::int32_t in);
+  // Packs panels [panel, panel + panels) of the weight into the whole's memory at `packed`.
+  void (*pack)(const Weight& weight, std::int64_t panel, std::int64_t panels, std::byte* packed);
+  void (*run)(const LinearCall& call);
+};
+
+// Depthwise convolution, stride 1: y[t, c] = residual[t, c] + gain[c] * (sum_j x[t + j, c] w[c, j] +
+// bias[c]), j ascending in one chain; x has rows + kernel - 1 rows. w is packed as an f32 weight
+// [channels, kernel].
+struct DepthwiseCall {
+  const std::byte* packed = nullptr;
+  std::int32_t channels = 0;
+  std::int32_t kernel = 0;
+  const float* x = nullptr;
+  std::int64_t x_stride = 0;
+  std::int64_t rows = 0;
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+  const float* bias = nullptr;
+  const float* gain = nullptr;
+  const float* residual = nullptr;
+  std::int64_t residual_stride = 0;
+};
+
+// One KV head and `rows` consecutive query rows of one sequence, whose keys and values are already
+// stored. out = softmax(scale * q k^T) v over the positions a row may see: those at or before its
+// own, and within `window` of it (0: all).
+struct AttentionCall {
+  const float* q = nullptr;  // row r, query head g of this KV head: q + r * q_stride + g * head_dim
+  std::int64_t q_stride = 0;
+  float* out = nullptr;  // laid out as q
+  std::int64_t out_stride = 0;
+  std::int32_t rows = 0;
+  std::int32_t group = 0;  // query heads per KV head
+  std::int32_t head_dim = 0;
+  std::int64_t position = 0;  // of row 0 in the cache
+  std::int64_t window = 0;
+  const std::byte* const* pages = nullptr;  // this head's keys (values follow), from page first_page on
+  std::int64_t first_page = 0;
+  float scale = 1;
+  std::byte* scratch = nullptr;  // attention_scratch_bytes() for these sizes, this thread's alone
+};
+
+struct AttentionKernel {
+  const char* codec;  // as KvCodecs::kNames spells it
+  void (*run)(const AttentionCall& call);
+};
+
+struct KernelTable {
+  const char* isa;
+  bool (*runs_here)();
+  std::span<const LinearKernel> linear;
+  void (*depthwise)(const DepthwiseCall& call);
+  std::span<const AttentionKernel> attention;  // in the order of KvCodecs
+  std::int32_t attention_rows;                 // query rows a call may have at most
+  std::size_t (*attention_scratch_bytes)(std::int32_t group, std::int32_t head_dim,
+                                         std::int64_t positions);
+  // out[i] = gain[i] * (x[i] / sqrt(mean(x^2) + eps)).
+  void (*rms_norm)(const float* x, const float* gain, float eps, float* out, std::int64_t n);
+  void (*swiglu)(const float* gate, const float* up, float* out, std::int64_t n);
+  void (*add)(float* x, const float* y, std::int64_t n);  // x += y
+  // One head, half-split: pairs (i, i + dim / 2); cos and sin have dim / 2 values. Three roundings.
+  void (*rope)(float* head, const float* cos, const float* sin, std::int32_t dim);
+  // The index of the largest value, the lowest where several are equal; NaN counts as smallest.
+  std::int64_t (*arg_max)(const float* values, std::int64_t n);
+};
+
+std::span<const KernelTable* const> kernel_tables();  // cpu/registry.cc, best first
+
+}  // namespace verbatim
