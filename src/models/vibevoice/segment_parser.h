@@ -1,0 +1,55 @@
+// The model's JSON array of segments, read tolerantly while it grows and without ever losing text.
+// Required behaviour: section 7.3 of the VibeVoice-ASR specification.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace verbatim::vibevoice {
+
+struct ParsedSegment {
+  double start_s = 0;
+  double end_s = 0;
+  bool has_start = false;
+  bool has_end = false;
+  std::int32_t speaker = -1;   // -1: none, or a label that is no integer
+  std::string speaker_label;   // what stood there when it was no integer ("N/A")
+  std::string text;
+  // Byte range of the raw Content value in the whole text fed so far (inside the quotes), so that
+  // the tokens it came from can be found; both 0 for fallback segments.
+  std::size_t text_begin = 0;
+  std::size_t text_end = 0;
+};
+
+// Fed with decoded text (special tokens skipped) as it comes; gives out each segment once it is
+// complete. One thread at a time.
+class SegmentParser {
+ public:
+  // Returns the segments that this text completed.
+  std::vector<ParsedSegment> feed(std::string_view text);
+  // What is left at the end: malformed or unclosed objects with a Content, the plain-text fallback,
+  // or one segment 0..duration_s with everything, when nothing was found.
+  std::vector<ParsedSegment> finish(double duration_s);
+  bool is_closed() const;  // the array's end was seen; valid after finish too
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::size_t scanned_ = 0;
+  int state_ = 0;
+  std::size_t object_begin_ = 0;
+  std::size_t given_ = 0;
+};
+
+// The two reference parsers, for parity of parsers; see section 7.2. Values are kept as text.
+struct StrictSegment {
+  std::string start, end, speaker, text;  // JSON spelling of the values; empty: the key was missing
+};
+// microsoft/VibeVoice, post_process_transcription: empty on any failure.
+std::vector<StrictSegment> parse_strict_ms(std::string_view text);
+// transformers, VibeVoiceAsrProcessor parsed mode: false means it returns the stripped text instead.
+bool parse_strict_hf(std::string_view text, std::vector<StrictSegment>& out, std::string& stripped);
+
+}  // namespace verbatim::vibevoice
