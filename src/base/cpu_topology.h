@@ -9,16 +9,21 @@
 namespace verbatim {
 
 struct CpuTopology {
-  std::string model;              // "AMD EPYC ..." as the kernel names it
-  std::vector<int> cpuset;        // CPUs this process may run on
-  std::vector<int> physical;      // one CPU of the cpuset per physical core
-  std::size_t memory_bytes = 0;   // of the machine, or the cgroup's limit where that is lower
-  std::size_t available_bytes = 0;
-  std::size_t l2_bytes = 0;       // per core; 1 MiB where unknown
+  std::string model;          // "AMD EPYC ..." as the kernel names it, "unknown" where it does not
+  std::vector<int> cpuset;    // CPUs this process may run on, ascending
+  std::vector<int> physical;  // one CPU of the cpuset per physical core
+  int default_threads = 1;    // a thread per physical core, fewer where the cgroup grants less time
+  std::size_t memory_bytes = 0;     // of the machine, or the cgroup's limit where that is lower
+  std::size_t available_bytes = 0;  // of that, free or reclaimable now
+  std::size_t l2_bytes = 0;         // per core; 1 MiB where unknown
 };
 
 CpuTopology cpu_topology();
-std::size_t peak_resident_bytes();     // of this process so far
+
+// The same from a copy of /proc and /sys below `root`, for a process that may use `cpuset`.
+CpuTopology cpu_topology_below(const std::string& root, std::vector<int> cpuset);
+
+std::size_t peak_resident_bytes();  // of this process so far
 std::size_t current_resident_bytes();
 
 }  // namespace verbatim

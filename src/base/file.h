@@ -1,5 +1,5 @@
-// Files: a read-only mapping, a whole small file, an unnamed spool, and an output that appears whole
-// or not at all.
+// Files: a read-only mapping, a whole small file, an unnamed spool, and an output that appears
+// whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ class MappedFile {
 // The whole file; throws kNotFound, kIo, or kCorrupt when it is larger than limit_bytes.
 std::string read_file(const std::string& path, std::size_t limit_bytes);
 
-// Bytes in memory up to `in_memory` bytes and in an unnamed file behind that: nothing is left on the
-// disk after a crash. One thread at a time. Throws kIo (a full disk) naming the folder.
+// Bytes in memory up to `in_memory` bytes and in an unnamed file behind that: nothing is left on
+// the disk after a crash. One thread at a time. Throws kIo (a full disk) naming the folder.
 class SpooledFile {
  public:
-  explicit SpooledFile(std::size_t in_memory, std::string folder = "");  // "": TMPDIR or /tmp
+  explicit SpooledFile(std::size_t in_memory, std::string folder = "");  // "": /var/tmp, or /tmp
   ~SpooledFile();
   SpooledFile(const SpooledFile&) = delete;
   SpooledFile& operator=(const SpooledFile&) = delete;
@@ -55,8 +55,10 @@ class SpooledFile {
   std::uint64_t size_ = 0;
 };
 
-// Writes to a temporary name beside `path` and renames on commit; without commit nothing is left.
-// Throws kIo naming the path (unwritable, disk full).
+// Writes to a temporary name beside `path` and renames on commit; without commit nothing is left
+// and an older file stays as it was. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
+// written directly. Throws kIo naming the path (unwritable, disk full), kCancelled while waiting
+// for a FIFO.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -68,8 +70,10 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_beside(int mode);
   std::string path_;
-  std::string temporary_;
+  std::string target_;     // path_ behind its symbolic links
+  std::string temporary_;  // empty when written directly
   int file_ = -1;
 };
 

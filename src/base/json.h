@@ -3,16 +3,14 @@
 #pragma once
 
 #include <boost/json/fwd.hpp>
-
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace verbatim {
 
-// Parses `text`, which came from `source` (a path). Throws kCorrupt naming source, line and column;
-// nesting deeper than 64 is refused.
+// Parses `text`, which came from `source` (a path); decimals become the nearest double. Throws
+// kCorrupt naming source, line and column; nesting deeper than 64 is refused.
 boost::json::value parse_json(std::string_view text, std::string_view source);
 
 // Appends `text` as a JSON string with its quotes. '/' and everything above U+001F but '"' and '\'
@@ -20,7 +18,7 @@ boost::json::value parse_json(std::string_view text, std::string_view source);
 void append_json_string(std::string& out, std::string_view text);
 
 // The shortest decimal that reads back as `value`; never an exponent for 1e-6 <= |value| < 1e15 and
-// always with a fraction ("0.0").
+// always with a fraction ("0.0"). "null" where JSON has no number: infinities and NaN.
 std::string json_number(double value);
 
 // A config file's object with reads that say what is wrong: the path, the field, what was found and
@@ -45,8 +43,15 @@ class JsonObject {
   std::string name(std::string_view field) const;  // "config.json: decoder_config.hidden_size"
 
  private:
+  JsonObject(const boost::json::value& value, std::string path, std::string parents);
+  const boost::json::value& required(std::string_view field, const char* expected) const;
+  std::int64_t whole(const boost::json::value& value, std::string_view field, std::int64_t low,
+                     std::int64_t high) const;
+  double finite(const boost::json::value& value, std::string_view field) const;
+
   const boost::json::object* object_ = nullptr;
   std::string path_;
+  std::string parents_;  // "decoder_config." inside that field
 };
 
 }  // namespace verbatim

@@ -28,8 +28,9 @@ void log(Level level, const char* format, ...) {
   const int size = std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (size < 0) return;
-  const std::size_t length =
-      static_cast<std::size_t>(size) < sizeof text ? static_cast<std::size_t>(size) : sizeof text - 1;
+  const std::size_t length = static_cast<std::size_t>(size) < sizeof text
+                                 ? static_cast<std::size_t>(size)
+                                 : sizeof text - 1;
   sink_.load()(level, std::string_view(text, length));
 }
 

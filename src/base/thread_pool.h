@@ -13,7 +13,8 @@ class RangeBody {
  public:
   template <typename Body>
   RangeBody(const Body& body)  // NOLINT(google-explicit-constructor): made at the call
-      : context_(&body), call_([](const void* context, std::int64_t first, std::int64_t last, int worker) {
+      : context_(&body),
+        call_([](const void* context, std::int64_t first, std::int64_t last, int worker) {
           (*static_cast<const Body*>(context))(first, last, worker);
         }) {}
   void operator()(std::int64_t first, std::int64_t last, int worker) const {
