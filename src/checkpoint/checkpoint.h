@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/json/fwd.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,6 +59,7 @@ class Checkpoint {
 struct ContainerFile {
   std::string path;
   std::string name;
+  std::vector<std::string> listed;  // what an index says is in it, sorted; empty without an index
 };
 struct Container {
   const char* name;

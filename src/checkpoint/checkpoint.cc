@@ -1,0 +1,189 @@
+// Opening a folder: which container it is, its mappings, one sorted list of tensors over all files.
+#include "checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace verbatim {
+
+struct Checkpoint::Contents {
+  std::string folder;
+  std::vector<MappedFile> mappings;
+  std::vector<RawTensor> tensors;
+  // Files that were asked for and are there; null: asked for and absent.
+  std::mutex json_mutex;
+  std::map<std::string, std::unique_ptr<boost::json::value>, std::less<>> json;
+};
+
+namespace {
+
+// Above any JSON file of a checkpoint; tokenizer.json, the largest, is near 20 MB.
+constexpr std::size_t kMaxJsonBytes = 256u << 20;
+
+bool by_name(const RawTensor& a, const RawTensor& b) {
+  return a.name < b.name;
+}
+
+void check_folder(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(folder, error);
+  if (!std::filesystem::exists(status)) {
+    fail(Code::kNotFound, "%s: no such folder", folder.c_str());
+  }
+  if (!std::filesystem::is_directory(status)) {
+    fail(Code::kInvalidArgument,
+         "%s: not a folder; a checkpoint is the folder with its config.json", folder.c_str());
+  }
+}
+
+// Files of the folder that look like weights of a kind which no container reads.
+std::string other_weights(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".safetensors" || extension == ".bin" || extension == ".pt" ||
+        extension == ".pth" || extension == ".gguf" || extension == ".onnx") {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  if (names.empty()) return "";
+  std::sort(names.begin(), names.end());
+  return formatted("; %s and %zu other files of weights are not read under these names",
+                   names.front().c_str(), names.size() - 1);
+}
+
+const Container& container_of(const std::string& folder) {
+  for (const Container* container : containers()) {
+    if (container->recognise(folder)) return *container;
+  }
+  fail(Code::kNotFound, "%s: no model.safetensors and no model.safetensors.index.json%s",
+       folder.c_str(), other_weights(folder).c_str());
+}
+
+// The index and the file must agree: what is listed is there, what is there is listed.
+void check_listed(const ContainerFile& file, std::span<const RawTensor> sorted) {
+  if (file.listed.empty()) return;
+  for (const std::string& name : file.listed) {
+    const RawTensor wanted{.name = name, .type = {}, .shape = {}, .bytes = {}, .file = {}};
+    if (!std::binary_search(sorted.begin(), sorted.end(), wanted, by_name)) {
+      fail(Code::kCorrupt, "%s: tensor %s is missing; the index says that it is in this file",
+           file.path.c_str(), name.c_str());
+    }
+  }
+  for (const RawTensor& tensor : sorted) {
+    if (!std::binary_search(file.listed.begin(), file.listed.end(), tensor.name)) {
+      fail(Code::kCorrupt, "%s: holds tensor %s, which the index does not list for this file",
+           file.path.c_str(), tensor.name.c_str());
+    }
+  }
+}
+
+}  // namespace
+
+Checkpoint Checkpoint::open(const std::string& folder) {
+  check_folder(folder);
+  auto contents = std::make_unique<Contents>();
+  contents->folder = folder;
+  Checkpoint checkpoint(std::move(contents));
+  if (checkpoint.json("config.json") == nullptr) {
+    fail(Code::kNotFound, "%s: no config.json in this folder; it is no checkpoint", folder.c_str());
+  }
+  Contents& into = *checkpoint.contents_;
+  const Container& container = container_of(folder);
+  for (const ContainerFile& file : container.files(folder)) {
+    const MappedFile& mapped = into.mappings.emplace_back(file.path);
+    std::vector<RawTensor> found = container.parse(mapped.bytes(), file.path);
+    std::sort(found.begin(), found.end(), by_name);
+    check_listed(file, found);
+    for (RawTensor& tensor : found) {
+      tensor.file = file.name;
+      into.tensors.push_back(std::move(tensor));
+    }
+  }
+  std::sort(into.tensors.begin(), into.tensors.end(), by_name);
+  for (std::size_t i = 1; i < into.tensors.size(); ++i) {
+    if (into.tensors[i - 1].name == into.tensors[i].name) {
+      fail(Code::kCorrupt, "%s: tensor %s is in two files: %s and %s", folder.c_str(),
+           into.tensors[i].name.c_str(), into.tensors[i - 1].file.c_str(),
+           into.tensors[i].file.c_str());
+    }
+  }
+  return checkpoint;
+}
+
+Checkpoint::Checkpoint(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
+Checkpoint::~Checkpoint() = default;
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+
+const std::string& Checkpoint::folder() const {
+  return contents_->folder;
+}
+std::span<const RawTensor> Checkpoint::tensors() const {
+  return contents_->tensors;
+}
+
+const RawTensor* Checkpoint::find(std::string_view name) const {
+  const std::vector<RawTensor>& all = contents_->tensors;
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), name,
+      [](const RawTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
+  return at != all.end() && at->name == name ? &*at : nullptr;
+}
+
+const RawTensor& Checkpoint::tensor(std::string_view name) const {
+  const RawTensor* found = find(name);
+  if (found == nullptr) {
+    fail(Code::kNotFound, "%s: no such tensor in %s", std::string(name).c_str(), folder().c_str());
+  }
+  return *found;
+}
+
+const boost::json::value& Checkpoint::config() const {
+  const boost::json::value* value = json("config.json");
+  check(value != nullptr, "an open checkpoint has its config.json");
+  return *value;
+}
+
+const boost::json::value* Checkpoint::json(std::string_view file) const {
+  const std::lock_guard<std::mutex> lock(contents_->json_mutex);
+  const auto known = contents_->json.find(file);
+  if (known != contents_->json.end()) return known->second.get();
+  std::unique_ptr<boost::json::value> value;
+  if (has_file(file)) {
+    const std::string from = path(file);
+    value = std::make_unique<boost::json::value>(parse_json(read_file(from, kMaxJsonBytes), from));
+  }
+  return contents_->json.emplace(file, std::move(value)).first->second.get();
+}
+
+bool Checkpoint::has_file(std::string_view file) const {
+  std::error_code error;
+  return std::filesystem::exists(path(file), error);
+}
+
+std::string Checkpoint::path(std::string_view file) const {
+  return (std::filesystem::path(contents_->folder) / file).string();
+}
+
+void Checkpoint::release(const RawTensor& tensor) const {
+  for (const MappedFile& mapping : contents_->mappings) {
+    const std::span<const std::byte> bytes = mapping.bytes();
+    if (tensor.bytes.data() < bytes.data() || tensor.bytes.data() >= bytes.data() + bytes.size()) {
+      continue;
+    }
+    mapping.release(tensor.bytes);
+    return;
+  }
+}
+
+}  // namespace verbatim
