@@ -145,9 +145,10 @@ std::vector<std::string> cgroup_folders(const std::string& root, const char* con
     if (first == std::string_view::npos) continue;
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
-    const std::string names = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
-    const bool is_ours = names.find("," + std::string(controller) + ",") != std::string::npos;
-    if (!is_ours && (names != ",," || !path.empty())) continue;
+    const std::string names(line.substr(first + 1, second - first - 1));
+    const bool is_ours =
+        formatted(",%s,", names.c_str()).find(formatted(",%s,", controller)) != std::string::npos;
+    if (!is_ours && (!names.empty() || !path.empty())) continue;
     path = line.substr(second + 1);
     if (is_ours) {
       top += std::string("/") + controller;
