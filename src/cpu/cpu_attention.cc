@@ -1,0 +1,122 @@
+// Attention on the CPU: stores the new keys and values in their pages, then one KV head and a few
+// query rows at a time goes to the kernel. Units are dealt out like cards, since later rows see more.
+#include <algorithm>
+
+#include "cpu/cpu_device.h"
+#include "kv/codecs.h"
+#include "kv/pool.h"
+
+namespace verbatim {
+namespace {
+
+struct CodecOps {
+  void (*store_key)(const float*, std::byte*, std::int32_t slot, std::int32_t head_dim);
+  void (*store_value)(const float*, std::byte*, std::int32_t slot, std::int32_t head_dim);
+  std::int64_t (*key_bytes)(std::int32_t head_dim);
+  std::int64_t (*value_bytes)(std::int32_t head_dim);
+};
+
+template <typename... C>
+CodecOps codec_ops(CodecList<C...>, int codec) {
+  const CodecOps ops[] = {{C::store_key, C::store_value, C::key_bytes, C::value_bytes}...};
+  return ops[codec];
+}
+
+std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+std::int64_t head_bytes(const CodecOps& ops, std::int32_t head_dim) {
+  return ops.key_bytes(head_dim) + ops.value_bytes(head_dim);
+}
+
+}  // namespace
+
+std::size_t CpuDevice::worker_scratch_bytes(std::int64_t positions, const AttentionShape& shape) const {
+  const auto pages = static_cast<std::size_t>(positions / kPagePositions + 2);
+  return rounded(table_.attention_scratch_bytes(shape.heads / shape.kv_heads, shape.head_dim, positions)) +
+         rounded(pages * sizeof(const std::byte*));
+}
+
+std::size_t CpuDevice::attention_scratch_bytes(const Spans& spans, const AttentionShape& shape) const {
+  std::int64_t positions = 0;
+  for (const Span& span : spans.host) positions = std::max(positions, span.kv->length() + span.rows);
+  return worker_scratch_bytes(positions, shape) * static_cast<std::size_t>(pool_.threads());
+}
+
+void CpuDevice::store_kv(const Tensor& k, const Tensor& v, const Span& span,
+                         const AttentionShape& shape, std::int32_t head) const {
+  const KvSequence& kv = *span.kv;
+  const CodecOps ops = codec_ops(KvCodecs{}, kv.pool().codec());
+  for (std::int32_t i = 0; i < span.rows; ++i) {
+    const std::int64_t position = kv.length() + i;
+    const auto index = static_cast<std::size_t>(position / kPagePositions - kv.first_page());
+    check(index < kv.pages().size(), "pages were reserved for the batch");
+    std::byte* keys = kv.pool().page(shape.layer, kv.pages()[index]) + head * head_bytes(ops, shape.head_dim);
+    const auto slot = static_cast<std::int32_t>(position % kPagePositions);
+    const std::int64_t row = std::int64_t{span.first_row} + i;
+    const std::int64_t column = std::int64_t{head} * shape.head_dim;
+    ops.store_key(k.f32() + row * k.stride + column, keys, slot, shape.head_dim);
+    ops.store_value(v.f32() + row * v.stride + column, keys + ops.key_bytes(shape.head_dim), slot,
+                    shape.head_dim);
+  }
+}
+
+void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& span,
+                             const AttentionShape& shape, std::int32_t head, std::int64_t first_row,
+                             std::byte* scratch) const {
+  const KvSequence& kv = *span.kv;
+  const CodecOps ops = codec_ops(KvCodecs{}, kv.pool().codec());
+  auto* pages = static_cast<const std::byte**>(static_cast<void*>(scratch));
+  for (std::size_t i = 0; i < kv.pages().size(); ++i) {
+    if ((kv.first_page() + static_cast<std::int64_t>(i)) * kPagePositions >= kv.length() + span.rows) break;
+    pages[i] = kv.pool().page(shape.layer, kv.pages()[i]) + head * head_bytes(ops, shape.head_dim);
+  }
+  const std::int32_t group = shape.heads / shape.kv_heads;
+  const std::int64_t row = span.first_row + first_row;
+  const std::int64_t column = std::int64_t{head} * group * shape.head_dim;
+  AttentionCall call;
+  call.q = q.f32() + row * q.stride + column;
+  call.q_stride = q.stride;
+  call.out = out.f32() + row * out.stride + column;
+  call.out_stride = out.stride;
+  call.rows = static_cast<std::int32_t>(
+      std::min<std::int64_t>(table_.attention_rows, span.rows - first_row));
+  call.group = group;
+  call.head_dim = shape.head_dim;
+  call.position = kv.length() + first_row;
+  call.window = shape.window;
+  call.pages = pages;
+  call.first_page = kv.first_page();
+  // Reference: transformers modeling_qwen2.py, scaling = head_dim ** -0.5.
+  call.scale = static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(shape.head_dim)));
+  const std::size_t page_bytes =
+      rounded((static_cast<std::size_t>(kv.length() + span.rows) / kPagePositions + 2) * sizeof(void*));
+  call.scratch = scratch + page_bytes;
+  table_.attention[static_cast<std::size_t>(kv.pool().codec())].run(call);
+}
+
+void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
+                             const AttentionShape& shape, const Tensor& scratch, const Tensor& out) {
+  const std::int64_t stores = static_cast<std::int64_t>(spans.host.size()) * shape.kv_heads;
+  pool_.parallel_for(stores, 1, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t i = first; i < last; ++i) {
+      store_kv(k, v, spans.host[static_cast<std::size_t>(i / shape.kv_heads)], shape,
+               static_cast<std::int32_t>(i % shape.kv_heads));
+    }
+  });
+  const std::size_t each = static_cast<std::size_t>(scratch.cols) / static_cast<std::size_t>(pool_.threads());
+  const int hands = pool_.threads();
+  pool_.parallel_for(hands, 1, [&](std::int64_t first, std::int64_t last, int worker) {
+    std::byte* own = scratch.data + each * static_cast<std::size_t>(worker);
+    std::int64_t unit = 0;
+    for (const Span& span : spans.host) {
+      for (std::int64_t row = 0; row < span.rows; row += table_.attention_rows) {
+        for (std::int32_t head = 0; head < shape.kv_heads; ++head, ++unit) {
+          if (unit % hands < first || unit % hands >= last) continue;
+          attend_block(q, out, span, shape, head, row, own);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace verbatim

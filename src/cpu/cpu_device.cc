@@ -1,0 +1,277 @@
+// The CPU's weights, row ops and projections; convolutions and attention stand in files of their own.
+#include "cpu/cpu_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu_topology.h"
+#include "base/math.h"
+
+namespace verbatim {
+namespace {
+
+constexpr std::int64_t kRowGrain = 8;  // rows below which a row op is not worth waking a worker
+// Angles are float32 products below this position, as the reference's, and exact beyond.
+constexpr std::int64_t kFloatAngles = 131072;
+
+int thread_count(const DeviceOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return std::max(1, static_cast<int>(cpu_topology().physical.size()));
+}
+
+std::int64_t panel_count(std::int64_t out_features) { return (out_features + kLanes - 1) / kLanes; }
+
+const CpuWeight& cpu_weight(const DeviceWeight& weight) { return static_cast<const CpuWeight&>(weight); }
+
+const float* row_at(const Tensor& x, std::int64_t row) { return x.f32() + row * x.stride; }
+float* mutable_row_at(const Tensor& x, std::int64_t row) { return x.f32() + row * x.stride; }
+
+}  // namespace
+
+CpuDevice::CpuDevice(const KernelTable& table, const DeviceOptions& options)
+    : table_(table),
+      pool_(thread_count(options), options.pin_threads),
+      linear_scratch_(allocate_host(kLinearScratchBytes * static_cast<std::size_t>(pool_.threads()))) {
+  info_.name = std::string("cpu ") + table.isa;
+  info_.memory_bytes = cpu_topology().memory_bytes;
+}
+
+void CpuDevice::upload(const Tensor& to, std::span<const std::byte> from) {
+  check(to.stride == to.cols &&
+            static_cast<std::int64_t>(from.size()) == to.rows * to.cols * dtype_bytes(to.dtype),
+        "an upload fills its tensor");
+  if (!from.empty()) std::memcpy(to.data, from.data(), from.size());
+}
+
+void CpuDevice::download(std::span<std::byte> to, const Tensor& from) {
+  const std::size_t row_bytes = static_cast<std::size_t>(from.cols * dtype_bytes(from.dtype));
+  check(to.size() == row_bytes * static_cast<std::size_t>(from.rows), "a download fills its bytes");
+  for (std::int64_t r = 0; r < from.rows; ++r) {
+    std::memcpy(to.data() + static_cast<std::size_t>(r) * row_bytes,
+                from.data + r * from.stride * dtype_bytes(from.dtype), row_bytes);
+  }
+}
+
+const LinearKernel& CpuDevice::kernel_for(const WeightFormat& format) const {
+  for (const LinearKernel& kernel : table_.linear) {
+    if (kernel.format == &format) return kernel;
+  }
+  fail(Code::kUnsupported, "the CPU has no kernel for weights in %s", format.name);
+}
+
+std::size_t CpuDevice::weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
+                                    Use use) const {
+  std::size_t bytes = 0;
+  if (use != Use::kTable) bytes += kernel_for(format).packed_bytes(out, in);
+  if (use != Use::kProjection) {
+    bytes += static_cast<std::size_t>(out) * static_cast<std::size_t>(in) * format.element_bytes;
+  }
+  return bytes;
+}
+
+std::unique_ptr<const DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) {
+  auto made = std::make_unique<CpuWeight>();
+  made->out_features = weight.out_features;
+  made->in_features = weight.in_features;
+  made->format = weight.format;
+  made->bytes = weight_bytes(*weight.format, weight.out_features, weight.in_features, use);
+  if (use != Use::kTable) {
+    made->kernel = &kernel_for(*weight.format);
+    made->packed = allocate_host(made->kernel->packed_bytes(weight.out_features, weight.in_features));
+    const LinearKernel& kernel = *made->kernel;
+    std::byte* packed = made->packed.data();
+    pool_.parallel_for(panel_count(weight.out_features), 1,
+                       [&](std::int64_t first, std::int64_t last, int) {
+                         kernel.pack(weight, first, last - first, packed);
+                       });
+  }
+  if (use != Use::kProjection) {
+    const std::span<const std::byte> bytes = weight.planes[0];
+    made->table_storage = allocate_host(bytes.size());
+    std::memcpy(made->table_storage.data(), bytes.data(), bytes.size());
+    made->table = weight;
+    made->table.planes[0] = {made->table_storage.data(), bytes.size()};
+  }
+  return made;
+}
+
+void CpuDevice::do_embed(const DeviceWeight& table, std::span<const RowInput> rows,
+                         const Tensor& out) {
+  const Weight& stored = cpu_weight(table).table;
+  const auto count = static_cast<std::int64_t>(rows.size());
+  pool_.parallel_for(count, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      const RowInput& row = rows[static_cast<std::size_t>(r)];
+      const std::span<float> to(mutable_row_at(out, r), static_cast<std::size_t>(out.cols));
+      if (row.token < 0) {
+        std::memcpy(to.data(), row.audio.f32(), to.size_bytes());
+        continue;
+      }
+      stored.format->decode_row(stored, row.token, to);
+      if (!row.audio.empty()) table_.add(to.data(), row.audio.f32(), out.cols);
+    }
+  });
+}
+
+void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& gains, float eps,
+                            const Tensor& out) {
+  if (spans == nullptr) {
+    const float* gain = gains.f32();
+    pool_.parallel_for(x.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+      for (std::int64_t r = first; r < last; ++r) {
+        table_.rms_norm(row_at(x, r), gain, eps, mutable_row_at(out, r), x.cols);
+      }
+    });
+    return;
+  }
+  for (const Span& span : spans->host) {
+    const float* gain = row_at(gains, span.condition);
+    pool_.parallel_for(span.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+      for (std::int64_t r = span.first_row + first; r < span.first_row + last; ++r) {
+        table_.rms_norm(row_at(x, r), gain, eps, mutable_row_at(out, r), x.cols);
+      }
+    });
+  }
+}
+
+void CpuDevice::run_linear(const LinearCall& whole, const LinearKernel& kernel) {
+  constexpr std::int64_t kRowBlock = 48;  // a multiple of every table's register tile
+  const std::int64_t panels = panel_count(whole.out_features);
+  const auto scratch = [&](int worker) {
+    return linear_scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker);
+  };
+  const bool by_rows = panels < 4 * pool_.threads() && whole.rows >= 2 * kRowBlock;
+  const auto body = [&](std::int64_t first, std::int64_t last, int worker) {
+    LinearCall part = whole;
+    part.scratch = scratch(worker);
+    part.panel = by_rows ? 0 : first;
+    part.panels = by_rows ? panels : last - first;
+    if (by_rows) {
+      part.rows = last - first;
+      part.x += first * part.x_stride;
+      part.y += first * part.y_stride;
+      if (part.residual != nullptr) part.residual += first * part.residual_stride;
+    }
+    kernel.run(part);
+  };
+  pool_.parallel_for(by_rows ? whole.rows : panels, by_rows ? kRowBlock : 2, body);
+}
+
+void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
+                          std::span<const Tensor> out, const Epilogue& epilogue) {
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const CpuWeight& weight = cpu_weight(*w[i]->weight);
+    LinearCall call;
+    call.packed = weight.packed.data();
+    call.in_features = weight.in_features;
+    call.out_features = weight.out_features;
+    call.x = x.f32();
+    call.x_stride = x.stride;
+    call.rows = x.rows;
+    call.y = out[i].f32();
+    call.y_stride = out[i].stride;
+    call.bias = w[i]->bias.empty() ? nullptr : w[i]->bias.f32();
+    call.activation = epilogue.activation == Activation::kGelu ? KernelActivation::kGelu
+                                                               : KernelActivation::kNone;
+    call.gain = epilogue.gain.empty() ? nullptr : epilogue.gain.f32();
+    call.residual = epilogue.residual.empty() ? nullptr : epilogue.residual.f32();
+    call.residual_stride = epilogue.residual.stride;
+    run_linear(call, *weight.kernel);
+  }
+}
+
+void CpuDevice::do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& out) {
+  pool_.parallel_for(gate.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      table_.swiglu(row_at(gate, r), row_at(up, r), mutable_row_at(out, r), gate.cols);
+    }
+  });
+}
+
+void CpuDevice::do_add(const Tensor& x, const Tensor& y) {
+  pool_.parallel_for(x.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) table_.add(mutable_row_at(x, r), row_at(y, r), x.cols);
+  });
+}
+
+void CpuDevice::do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) {
+  const auto half = static_cast<std::int64_t>(table.inv_freq.size());
+  const auto rows = static_cast<std::size_t>(x.rows);
+  if (rope_table_ != &table) rope_positions_.clear();
+  rope_table_ = &table;
+  if (rope_positions_.size() < rows) {
+    rope_positions_.resize(rows, -1);
+    rope_values_.resize(rows * static_cast<std::size_t>(2 * half));
+  }
+  for (const Span& span : spans.host) {
+    pool_.parallel_for(span.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t r = span.first_row + i;
+        const std::int64_t position = span.position + i;
+        float* cos = rope_values_.data() + r * 2 * half;
+        float* sin = cos + half;
+        if (rope_positions_[static_cast<std::size_t>(r)] != position) {
+          rope_positions_[static_cast<std::size_t>(r)] = position;
+          for (std::int64_t f = 0; f < half; ++f) {
+            const float frequency = table.inv_freq[static_cast<std::size_t>(f)];
+            const double angle =
+                position < kFloatAngles
+                    ? static_cast<double>(static_cast<float>(position) * frequency)
+                    : static_cast<double>(position) * static_cast<double>(frequency);
+            cos[f] = static_cast<float>(math_cos(angle));
+            sin[f] = static_cast<float>(math_sin(angle));
+          }
+        }
+        for (std::int64_t head = 0; head < x.cols; head += 2 * half) {
+          table_.rope(mutable_row_at(x, r) + head, cos, sin, static_cast<std::int32_t>(2 * half));
+        }
+      }
+    });
+  }
+}
+
+void CpuDevice::do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(mutable_row_at(out, static_cast<std::int64_t>(i)), row_at(x, rows[i]),
+                static_cast<std::size_t>(x.cols) * sizeof(float));
+  }
+}
+
+void CpuDevice::do_arg_max(const Tensor& x, const Tensor& out) {
+  for (std::int64_t r = 0; r < x.rows; ++r) {
+    out.row<std::int32_t>(r)[0] = static_cast<std::int32_t>(table_.arg_max(row_at(x, r), x.cols));
+  }
+}
+
+namespace {
+
+std::unique_ptr<Device> open_cpu(int, const DeviceOptions& options) {
+  std::string known;
+  for (const KernelTable* table : kernel_tables()) {
+    if (!table->runs_here()) continue;
+    if (options.isa.empty() || options.isa == table->isa) {
+      return std::make_unique<CpuDevice>(*table, options);
+    }
+    known += known.empty() ? "" : ", ";
+    known += table->isa;
+  }
+  fail(Code::kInvalidArgument, "instruction set '%s' does not run here; these do: %s",
+       options.isa.c_str(), known.c_str());
+}
+
+int count_cpus() { return 1; }
+
+std::vector<std::string> cpu_variants() {
+  std::vector<std::string> names;
+  for (const KernelTable* table : kernel_tables()) {
+    if (table->runs_here()) names.emplace_back(table->isa);
+  }
+  return names;
+}
+
+}  // namespace
+
+extern const DeviceFactory kCpuDevice;
+const DeviceFactory kCpuDevice{"cpu", count_cpus, open_cpu, cpu_variants};
+
+}  // namespace verbatim

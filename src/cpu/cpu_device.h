@@ -1,0 +1,79 @@
+// CpuDevice: one kernel table, one thread pool, host memory. Every output element is computed whole
+// by one worker, so the number of threads changes no bit.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "cpu/kernel_table.h"
+#include "device/device.h"
+
+namespace verbatim {
+
+class CpuWeight final : public DeviceWeight {
+ public:
+  const LinearKernel* kernel = nullptr;
+  Buffer packed;  // panels, when it is used as a projection
+  Weight table;   // rows as stored, when it is used as a table
+  Buffer table_storage;
+};
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(const KernelTable& table, const DeviceOptions& options);
+
+  const DeviceInfo& info() const override { return info_; }
+  Buffer allocate(std::size_t bytes) override { return allocate_host(bytes); }
+  void upload(const Tensor& to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, const Tensor& from) override;
+  std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) override;
+  std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
+                           Use use) const override;
+  Tensor receive(const Tensor& x) override { return x; }
+  std::size_t attention_scratch_bytes(const Spans& spans, const AttentionShape& shape) const override;
+
+ protected:
+  void do_embed(const DeviceWeight& table, std::span<const RowInput> rows, const Tensor& out) override;
+  void do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& gains, float eps,
+                   const Tensor& out) override;
+  void do_linear(const Tensor& x, std::span<const Linear* const> w, std::span<const Tensor> out,
+                 const Epilogue& epilogue) override;
+  void do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& out) override;
+  void do_add(const Tensor& x, const Tensor& y) override;
+  void do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) override;
+  void do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) override;
+  void do_arg_max(const Tensor& x, const Tensor& out) override;
+  void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv, const Epilogue& epilogue,
+                 const Tensor& out) override;
+  void do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
+                    const AttentionShape& shape, const Tensor& scratch, const Tensor& out) override;
+
+ private:
+  struct ConvSpan;  // one span's rows on their way through a convolution
+  const LinearKernel& kernel_for(const WeightFormat& format) const;
+  // The rows of one matrix product, cut by panels or by rows over the workers.
+  void run_linear(const LinearCall& whole, const LinearKernel& kernel);
+  void run_frames(const ConvSpan& span, const float* x, std::int64_t first, std::int64_t frames);
+  void run_edge(const ConvSpan& span, std::int64_t first, std::int64_t frames);
+  void keep_context(const ConvSpan& span);
+  void store_kv(const Tensor& k, const Tensor& v, const Span& span, const AttentionShape& shape,
+                std::int32_t head) const;
+  void attend_block(const Tensor& q, const Tensor& out, const Span& span, const AttentionShape& shape,
+                    std::int32_t head, std::int64_t first_row, std::byte* scratch) const;
+  std::size_t worker_scratch_bytes(std::int64_t positions, const AttentionShape& shape) const;
+
+  const KernelTable& table_;
+  DeviceInfo info_;
+  ThreadPool pool_;
+  Buffer linear_scratch_;  // kLinearScratchBytes for each worker
+  std::vector<float> edge_;  // the edge rows of a convolution with their context
+  // Cosines and sines of the batch's rows, kept from one layer to the next.
+  std::vector<float> rope_values_;
+  std::vector<std::int64_t> rope_positions_;
+  const RopeTable* rope_table_ = nullptr;
+};
+
+}  // namespace verbatim

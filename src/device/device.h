@@ -1,0 +1,166 @@
+// Device: an ordered queue of ops over one memory. The public functions check shapes, take the
+// result from the arena and call one protected virtual each, so that every device has the same
+// checks and a decorator overrides the same short list a backend does. One thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device_weight.h"
+#include "device/spans.h"
+#include "tensor/tensor.h"
+
+namespace verbatim {
+
+struct DeviceInfo {
+  std::string name;  // "cpu avx512"
+  std::size_t memory_bytes = 0;
+  DType activation = DType::kF32;
+};
+
+// One hidden row = embedding[token] + audio. Either part may be absent: a text token, a speech
+// frame that replaces a token, and a speech frame added to one are the same op.
+struct RowInput {
+  std::int32_t token = -1;
+  Tensor audio;  // [1, hidden] or empty
+};
+
+enum class Activation : std::uint8_t { kNone, kGelu };
+
+struct Epilogue {
+  Activation activation = Activation::kNone;
+  Tensor gain;      // [1, out]; layer scale
+  Tensor residual;  // [rows, out]; result = residual + gain * activation(x W^T + b)
+};
+
+// A causal convolution: the left context is kernel - stride rows, the last span is padded with
+// zeros on the right to a whole stride. Reference: modular_vibevoice_tokenizer.py, SConv1d.
+struct Conv1d {
+  Linear linear;  // weight as [out, kernel * in / groups]: taps oldest first, channels inside
+  std::int32_t in_channels = 0;
+  std::int32_t kernel = 1;
+  std::int32_t stride = 1;
+  std::int32_t groups = 1;  // 1, or in_channels with stride 1 (depthwise, an f32 weight)
+  std::int64_t state = 0;   // where this layer's left context sits in a ConvState
+  std::int32_t context() const { return kernel - stride; }
+};
+
+struct AttentionShape {
+  std::int32_t layer = 0;
+  std::int32_t heads = 0;
+  std::int32_t kv_heads = 0;
+  std::int32_t head_dim = 0;
+  std::int64_t window = 0;  // positions a query may look back, itself included; 0 is all of them
+};
+
+struct RopeTable {
+  std::vector<float> inv_freq;  // as the reference computes it, in its dtype; head_dim / 2 of them
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // Memory and order. Ops run in the order they were called; download() waits for them.
+  virtual const DeviceInfo& info() const = 0;
+  virtual Buffer allocate(std::size_t bytes) = 0;
+  virtual void upload(const Tensor& to, std::span<const std::byte> from) = 0;
+  virtual void download(std::span<std::byte> to, const Tensor& from) = 0;
+  virtual std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) = 0;
+  // What prepare would take; known without the bytes.
+  virtual std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
+                                   Use use) const = 0;
+  virtual Tensor receive(const Tensor& x) = 0;  // x itself when it is already here
+  // Scratch an attention over these spans takes, for the arena.
+  virtual std::size_t attention_scratch_bytes(const Spans& spans,
+                                              const AttentionShape& shape) const = 0;
+
+  void set_arena(Arena arena) { arena_ = std::move(arena); }  // once its size is known
+  Arena& arena() { return arena_; }
+  // Begins a batch: spans of earlier batches are gone.
+  Spans spans(std::span<const Span> batch);
+  // The spans of what a strided conv1d makes: rows / stride, rounded up where the span is last.
+  Spans strided(const Spans& spans, std::int32_t stride);
+
+  // Row ops: row i of the result depends on row i of x, on its position and condition, on the
+  // weights, and on nothing else.
+  Tensor embed(const DeviceWeight& table, std::span<const RowInput> rows);
+  Tensor rms_norm(const Tensor& x, const Tensor& gain, float eps);
+  // gains: [conditions, features]; each span says which row is its own.
+  Tensor rms_norm(const Tensor& x, const Spans& spans, const Tensor& gains, float eps);
+  Tensor linear(const Tensor& x, const Linear& w, const Epilogue& epilogue = {});
+  template <typename... L>
+  std::array<Tensor, sizeof...(L)> project(const Tensor& x, const L&... w) {  // one read of x
+    std::array<Tensor, sizeof...(L)> out;
+    const std::array<const Linear*, sizeof...(L)> all{&w...};
+    project_all(x, all, out);
+    return out;
+  }
+  Tensor swiglu(const Tensor& gate, const Tensor& up);
+  void add(const Tensor& x, const Tensor& y);  // x += y
+  void rope(const Tensor& x, const Spans& spans, const RopeTable& table);
+  Tensor pick(const Tensor& x, std::span<const std::int32_t> rows);
+  Tensor best(const Tensor& x, const Linear& head);  // [rows, 1] i32: arg max of x head^T
+
+  // Span ops: the only ones that look across rows.
+  Tensor conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,
+                const Epilogue& epilogue = {});
+  // Stores k and v behind what each span's cache holds, then attends; the caller advances the caches
+  // once the last layer is done.
+  Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
+                   const AttentionShape& shape);
+
+ protected:
+  friend class CheckedDevice;
+  friend class TimedDevice;
+  Device() = default;
+  void project_all(const Tensor& x, std::span<const Linear* const> w, std::span<Tensor> out);
+
+  virtual void do_embed(const DeviceWeight& table, std::span<const RowInput> rows,
+                        const Tensor& out) = 0;
+  // spans: null when every row takes the one gain.
+  virtual void do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& gains, float eps,
+                           const Tensor& out) = 0;
+  virtual void do_linear(const Tensor& x, std::span<const Linear* const> w,
+                         std::span<const Tensor> out, const Epilogue& epilogue) = 0;
+  virtual void do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& out) = 0;
+  virtual void do_add(const Tensor& x, const Tensor& y) = 0;
+  virtual void do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) = 0;
+  virtual void do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) = 0;
+  virtual void do_arg_max(const Tensor& x, const Tensor& out) = 0;
+  virtual void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,
+                         const Epilogue& epilogue, const Tensor& out) = 0;
+  virtual void do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
+                            const AttentionShape& shape, const Tensor& scratch,
+                            const Tensor& out) = 0;
+
+ private:
+  Arena arena_;
+  std::vector<std::vector<Span>> strided_;
+  std::size_t strided_used_ = 0;
+};
+
+struct DeviceOptions {
+  int threads = 0;          // 0: one per physical core of the cpuset
+  std::string isa;          // empty: the best table that runs here
+  bool pin_threads = true;
+};
+
+struct DeviceFactory {
+  const char* name;  // "cpu"
+  int (*count)();    // 0 when the machine has none
+  std::unique_ptr<Device> (*open)(int index, const DeviceOptions& options);
+  // What DeviceOptions::isa may name on this machine, best first.
+  std::vector<std::string> (*variants)();
+};
+std::span<const DeviceFactory* const> device_factories();  // device/registry.cc
+
+// Opens "cpu" and the like; throws kNotFound listing what there is.
+std::unique_ptr<Device> open_device(const std::string& name, const DeviceOptions& options);
+
+}  // namespace verbatim

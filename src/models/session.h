@@ -1,0 +1,104 @@
+// One transcription as a single-threaded state machine. A session never calls a forward pass: it
+// plans rows for a batch that the replica runs, and takes its results.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/device.h"
+#include "transcript/event.h"
+
+namespace verbatim {
+
+class KvSequence;
+
+enum class Want : std::uint8_t { kNothing, kToken, kLogits };
+
+// Input rows of several sessions for one encode pass, and what came out of it.
+class EncodeBatch {
+ public:
+  struct Item {
+    Tensor rows;  // what the family encodes, in host memory that outlives the pass
+    Span span;    // first_row and rows are filled in by add
+    Tensor noise;  // [frames, latent] standard normals times their width, or empty for the mean
+    Tensor audio;  // the result: [frames, hidden], in the device's arena until the next pass
+  };
+  explicit EncodeBatch(double room_s) : room_s_(room_s) {}
+  // Audio that still fits this tick. A session plans no more, and at least one step whatever is left
+  // when the batch is empty.
+  double room_s() const { return room_s_; }
+  // Adds rows of one stream covering `audio_s`; the ticket finds the result. A null conv starts from
+  // zeros and keeps nothing.
+  int add(const Tensor& rows, double audio_s, ConvState* conv, std::int64_t position, bool last,
+          const Tensor& noise = {}, const char* phase = "");
+  Tensor audio(int ticket) const { return items_[static_cast<std::size_t>(ticket)].audio; }
+  bool empty() const { return items_.empty(); }
+  void clear(double room_s);
+  std::vector<Item>& items() { return items_; }
+
+ private:
+  double room_s_;
+  std::vector<Item> items_;
+};
+
+// Rows of several sessions for one decoder pass, and the tokens or logits that came out of it.
+class DecodeBatch {
+ public:
+  struct Item {
+    Span span;  // first_row counts in rows()
+    Want want = Want::kNothing;
+    std::int32_t picked = -1;  // its row among the picked ones
+    std::int32_t token = -1;
+    std::span<const float> logits;  // in host memory, until the next pass
+  };
+  explicit DecodeBatch(std::int32_t room_rows) : room_(room_rows) {}
+  std::int32_t room() const { return room_; }  // rows that still fit this tick
+  int add(KvSequence& kv, std::span<const RowInput> rows, std::int64_t position, Want want,
+          std::int32_t condition = 0, const char* phase = "");
+  std::int32_t token(int ticket) const { return items_[static_cast<std::size_t>(ticket)].token; }
+  std::span<const float> logits(int ticket) const {
+    return items_[static_cast<std::size_t>(ticket)].logits;
+  }
+  bool empty() const { return items_.empty(); }
+  void clear(std::int32_t room_rows);
+
+  // For the family's decode().
+  std::vector<Item>& items() { return items_; }
+  std::span<const RowInput> rows() const { return rows_; }
+  std::vector<float>& logits_storage() { return logits_storage_; }
+
+ private:
+  std::int32_t room_;
+  std::vector<Item> items_;
+  std::vector<RowInput> rows_;
+  std::vector<float> logits_storage_;
+};
+
+// One thread at a time, the replica's. push and finish only store; the work is in plan and take.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual void push(std::span<const float> pcm) = 0;  // mono, at ModelInfo::sample_rate_hz
+  virtual void finish() = 0;                          // no more audio will come
+  virtual void stop() = 0;  // interrupted: Done with what is there, and a warning
+  virtual bool done() const = 0;
+
+  // Adds what can be encoded now, if anything; take copies its rows out of the arena.
+  virtual void plan(EncodeBatch& batch) = 0;
+  virtual void take(const EncodeBatch& batch) = 0;
+  // Adds the rows that can run now, if any; take advances and posts events.
+  virtual void plan(DecodeBatch& batch) = 0;
+  virtual void take(const DecodeBatch& batch) = 0;
+
+  // Moves the events posted since the last call behind `to`.
+  void drain(std::vector<Event>& to);
+
+ protected:
+  void post(Event event) { events_.push_back(std::move(event)); }
+
+ private:
+  std::vector<Event> events_;
+};
+
+}  // namespace verbatim

@@ -1,0 +1,211 @@
+// One walk over a checkpoint: what was asked for, and what nobody asked for.
+#include "nn/binder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "tensor/half.h"
+
+namespace verbatim {
+
+struct Binder::State {
+  std::set<std::string, std::less<>> claimed;
+  std::vector<std::string> ignored;
+  std::set<std::string> formats;
+  std::int64_t parameters = 0;
+};
+
+namespace {
+
+bool starts_with(std::string_view text, std::string_view front) {
+  return text.substr(0, front.size()) == front;
+}
+
+// A raw float tensor widened to float32.
+std::vector<float> widened(const RawTensor& raw) {
+  const auto count = raw.bytes.size() / static_cast<std::size_t>(raw_type_bytes(raw.type));
+  std::vector<float> values(count);
+  if (raw.type == RawType::kF32) {
+    std::memcpy(values.data(), raw.bytes.data(), raw.bytes.size());
+    return values;
+  }
+  if (raw.type != RawType::kF16 && raw.type != RawType::kBF16) {
+    fail(Code::kUnsupported, "%s: expected F32, F16 or BF16, found %s in %s", raw.name.c_str(),
+         raw_type_name(raw.type), raw.file.c_str());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, raw.bytes.data() + 2 * i, 2);
+    values[i] = raw.type == RawType::kF16 ? from_f16(bits) : from_bf16(bits);
+  }
+  return values;
+}
+
+void check_shape(const RawTensor& raw, const std::vector<std::int64_t>& expected) {
+  if (raw.shape == expected) return;
+  fail(Code::kCorrupt, "%s: expected %s, found %s in %s", raw.name.c_str(),
+       shape_text(expected).c_str(), shape_text(raw.shape).c_str(), raw.file.c_str());
+}
+
+// [out, in / groups, kernel] as [out, kernel, in / groups], element by element.
+std::vector<std::byte> taps_first(const RawTensor& raw) {
+  const std::int64_t out = raw.shape[0], in = raw.shape[1], kernel = raw.shape[2];
+  const auto size = static_cast<std::size_t>(raw_type_bytes(raw.type));
+  std::vector<std::byte> bytes(raw.bytes.size());
+  for (std::int64_t o = 0; o < out; ++o) {
+    for (std::int64_t i = 0; i < in; ++i) {
+      for (std::int64_t k = 0; k < kernel; ++k) {
+        std::memcpy(bytes.data() + static_cast<std::size_t>((o * kernel + k) * in + i) * size,
+                    raw.bytes.data() + static_cast<std::size_t>((o * in + i) * kernel + k) * size, size);
+      }
+    }
+  }
+  return bytes;
+}
+
+const WeightFormat& dense_format(const RawTensor& raw) {
+  switch (raw.type) {
+    case RawType::kF32:
+      return kFormatF32;
+    case RawType::kF16:
+      return kFormatF16;
+    case RawType::kBF16:
+      return kFormatBF16;
+    default:
+      fail(Code::kUnsupported, "%s: expected F32, F16 or BF16, found %s in %s", raw.name.c_str(),
+           raw_type_name(raw.type), raw.file.c_str());
+  }
+}
+
+}  // namespace
+
+Binder::Binder(const Checkpoint& checkpoint, Device& device, WeightStore& store)
+    : checkpoint_(checkpoint), device_(device), store_(store), state_(std::make_shared<State>()) {}
+
+Binder::~Binder() = default;
+
+Binder Binder::at(std::string_view child) const {
+  Binder inner = *this;
+  inner.scope_ = name(child);
+  return inner;
+}
+
+Binder Binder::at(std::string_view child, int index) const {
+  Binder inner = at(child);
+  inner.scope_ += formatted(".%d", index);
+  return inner;
+}
+
+std::string Binder::name(std::string_view child) const {
+  std::string full = scope_;
+  if (!full.empty() && !child.empty()) full += '.';
+  full += child;
+  return full;
+}
+
+bool Binder::has(std::string_view child) const { return checkpoint_.find(name(child)) != nullptr; }
+
+const RawTensor& Binder::claim(const std::string& name) const {
+  const RawTensor& raw = checkpoint_.tensor(name);
+  if (state_->claimed.insert(name).second) {
+    state_->parameters +=
+        static_cast<std::int64_t>(raw.bytes.size()) / raw_type_bytes(raw.type);
+  }
+  return raw;
+}
+
+const DeviceWeight* Binder::place(const Weight& weight, const std::string& name, Use use) const {
+  std::unique_ptr<const DeviceWeight> made = device_.prepare(weight, use);
+  const_cast<DeviceWeight&>(*made).name = name;  // NOLINT: nobody else holds it yet
+  state_->formats.insert(weight.format->name);
+  store_.weights.push_back(std::move(made));
+  return store_.weights.back().get();
+}
+
+Tensor Binder::place_floats(const std::vector<float>& values) const {
+  store_.vectors.push_back(device_.allocate(values.size() * sizeof(float)));
+  Tensor placed;
+  placed.data = store_.vectors.back().data();
+  placed.rows = 1;
+  placed.cols = static_cast<std::int64_t>(values.size());
+  placed.stride = placed.cols;
+  placed.memory = store_.vectors.back().memory();
+  device_.upload(placed, std::as_bytes(std::span(values)));
+  return placed;
+}
+
+Tensor Binder::vector(std::string_view child, std::int32_t size) const {
+  const RawTensor& raw = claim(name(child));
+  check_shape(raw, {size});
+  return place_floats(widened(raw));
+}
+
+Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in, bool bias) const {
+  const std::string prefix = name(child);
+  Linear made;
+  const WeightFormat& format = recognise_format(checkpoint_, prefix);
+  const RawTensor& raw = claim(prefix + ".weight");
+  made.weight = place(format.read(checkpoint_, prefix, out, in), prefix, Use::kProjection);
+  checkpoint_.release(raw);
+  if (bias) made.bias = at(child).vector("bias", out);
+  return made;
+}
+
+const DeviceWeight* Binder::table(std::string_view child, std::int32_t rows, std::int32_t cols,
+                                  Use use) const {
+  const std::string prefix = name(child);
+  const WeightFormat& format = recognise_format(checkpoint_, prefix);
+  const RawTensor& raw = claim(prefix + ".weight");
+  const DeviceWeight* made = place(format.read(checkpoint_, prefix, rows, cols), prefix, use);
+  checkpoint_.release(raw);
+  return made;
+}
+
+Conv1d Binder::conv(std::string_view child, std::int32_t out, std::int32_t in, std::int32_t kernel,
+                    std::int32_t stride, std::int32_t groups, std::int64_t& state) const {
+  const Binder here = at(child);
+  const RawTensor& raw = claim(here.name("weight"));
+  check_shape(raw, {out, in / groups, kernel});
+  Conv1d made;
+  made.in_channels = in;
+  made.kernel = kernel;
+  made.stride = stride;
+  made.groups = groups;
+  made.state = state;
+  state += std::int64_t{kernel - stride} * in;
+  if (groups == 1) {
+    const std::vector<std::byte> bytes = taps_first(raw);
+    made.linear.weight = place(dense_weight(dense_format(raw), bytes, out, kernel * in), here.scope_,
+                               Use::kProjection);
+  } else {
+    // Few values and one kernel: depthwise taps are always float32.
+    const std::vector<float> values = widened(raw);
+    made.linear.weight = place(dense_weight(kFormatF32, std::as_bytes(std::span(values)), out, kernel),
+                               here.scope_, Use::kProjection);
+  }
+  checkpoint_.release(raw);
+  made.linear.bias = here.vector("bias", out);
+  return made;
+}
+
+void Binder::ignore(std::string_view prefix) const { state_->ignored.emplace_back(name(prefix)); }
+
+void Binder::finish() const {
+  for (const RawTensor& raw : checkpoint_.tensors()) {
+    if (state_->claimed.count(raw.name) != 0) continue;
+    const bool known = std::any_of(state_->ignored.begin(), state_->ignored.end(),
+                                   [&](const std::string& front) { return starts_with(raw.name, front); });
+    if (known) continue;
+    fail(Code::kUnsupported, "%s in %s: a tensor that this model has no place for (%s, %s)",
+         raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type), shape_text(raw.shape).c_str());
+  }
+}
+
+std::int64_t Binder::parameters() const { return state_->parameters; }
+
+std::vector<std::string> Binder::formats() const {
+  return {state_->formats.begin(), state_->formats.end()};
+}
+
+}  // namespace verbatim

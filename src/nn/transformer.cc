@@ -1,0 +1,99 @@
+// One forward pass for prompts, chunks and single steps alike.
+#include "nn/transformer.h"
+
+#include <cstring>
+
+#include "base/math.h"
+
+namespace verbatim {
+
+std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta) {
+  auto table = std::make_unique<RopeTable>();
+  for (std::int32_t i = 0; i < head_dim / 2; ++i) {
+    // The reference raises theta to a float32 power and divides in float32.
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(head_dim);
+    const float power = static_cast<float>(math_pow(theta, static_cast<double>(exponent)));
+    table->inv_freq.push_back(1.0F / power);
+  }
+  return table;
+}
+
+Transformer::Transformer(const char* scope, const TransformerConfig& config, const Binder& from,
+                         std::unique_ptr<RopeTable> rope)
+    : scope_(scope), config_(config), rope_(std::move(rope)) {
+  const std::int32_t hidden = config.hidden_size;
+  const std::int32_t q_width = config.num_attention_heads * config.head_dim;
+  const std::int32_t kv_width = config.num_key_value_heads * config.head_dim;
+  for (std::int32_t i = 0; i < config.num_hidden_layers; ++i) {
+    const Binder here = from.at("layers", i);
+    const Binder attn = here.at("self_attn");
+    const Binder mlp = here.at("mlp");
+    TransformerLayer w;
+    w.input_norm = here.vector("input_layernorm.weight", hidden);
+    w.q = attn.linear("q_proj", q_width, hidden, attn.has("q_proj.bias"));
+    w.k = attn.linear("k_proj", kv_width, hidden, attn.has("k_proj.bias"));
+    w.v = attn.linear("v_proj", kv_width, hidden, attn.has("v_proj.bias"));
+    w.o = attn.linear("o_proj", hidden, q_width, attn.has("o_proj.bias"));
+    w.post_norm = here.vector("post_attention_layernorm.weight", hidden);
+    w.gate = mlp.linear("gate_proj", config.intermediate_size, hidden);
+    w.up = mlp.linear("up_proj", config.intermediate_size, hidden);
+    w.down = mlp.linear("down_proj", hidden, config.intermediate_size);
+    layers_.push_back(w);
+  }
+}
+
+Tensor Transformer::forward(std::span<const Stage> stages, Tensor x, std::span<const Span> batch,
+                            const Trace& trace) const {
+  for (const Stage& stage : stages) {
+    Device& dev = *stage.device;
+    x = dev.receive(x);
+    const Spans spans = dev.spans(batch);
+    const Trace here = trace.on(dev, spans);
+    for (std::int32_t i = stage.first_layer; i < stage.end_layer; ++i) {
+      const ArenaScope scratch(dev.arena());
+      layer(dev, i, x, spans, here.at(scope_, i));
+    }
+  }
+  return x;
+}
+
+void Transformer::layer(Device& dev, std::int32_t index, const Tensor& x, const Spans& spans,
+                        const Trace& at) const {
+  const TransformerLayer& w = layers_[static_cast<std::size_t>(index)];
+
+  const Tensor a = dev.rms_norm(x, w.input_norm, config_.rms_norm_eps);
+  at("norm1", a);
+  const auto [q, k, v] = dev.project(a, w.q, w.k, w.v);
+  at("q", q);
+  at("k", k);
+  at("v", v);
+  dev.rope(q, spans, *rope_);
+  dev.rope(k, spans, *rope_);
+  at("q_rope", q);
+  at("k_rope", k);
+  const Tensor ctx = dev.attention(q, k, v, spans,
+                                   {.layer = index,
+                                    .heads = config_.num_attention_heads,
+                                    .kv_heads = config_.num_key_value_heads,
+                                    .head_dim = config_.head_dim,
+                                    .window = config_.sliding_window});
+  at("ctx", ctx);
+  const Tensor attn_out = dev.linear(ctx, w.o);
+  at("attn_out", attn_out);
+  dev.add(x, attn_out);
+  at("res1", x);
+
+  const Tensor m = dev.rms_norm(x, spans, w.post_norm, config_.rms_norm_eps);
+  at("norm2", m);
+  const auto [gate, up] = dev.project(m, w.gate, w.up);
+  at("gate", gate);
+  at("up", up);
+  const Tensor act = dev.swiglu(gate, up);
+  at("act", act);
+  const Tensor down = dev.linear(act, w.down);
+  at("down", down);
+  dev.add(x, down);
+  at("out", x);
+}
+
+}  // namespace verbatim
