@@ -30,7 +30,11 @@ namespace {
 constexpr std::size_t kMaxJsonBytes = 256u << 20;
 
 bool by_name(const RawTensor& a, const RawTensor& b) {
-  return a.name < b.name;
+  return a.name != b.name ? a.name < b.name : a.file < b.file;
+}
+
+bool before(const RawTensor& tensor, std::string_view name) {
+  return tensor.name < name;
 }
 
 void check_folder(const std::string& folder) {
@@ -70,20 +74,36 @@ const Container& container_of(const std::string& folder) {
        folder.c_str(), other_weights(folder).c_str());
 }
 
-// The index and the file must agree: what is listed is there, what is there is listed.
-void check_listed(const ContainerFile& file, std::span<const RawTensor> sorted) {
-  if (file.listed.empty()) return;
+// `found` is sorted. What an index says is in a file must be there.
+void check_listed(const ContainerFile& file, std::span<const RawTensor> found) {
   for (const std::string& name : file.listed) {
-    const RawTensor wanted{.name = name, .type = {}, .shape = {}, .bytes = {}, .file = {}};
-    if (!std::binary_search(sorted.begin(), sorted.end(), wanted, by_name)) {
+    const auto at = std::lower_bound(found.begin(), found.end(), name, before);
+    if (at == found.end() || at->name != name) {
       fail(Code::kCorrupt, "%s: tensor %s is missing; the index says that it is in this file",
            file.path.c_str(), name.c_str());
     }
   }
-  for (const RawTensor& tensor : sorted) {
-    if (!std::binary_search(file.listed.begin(), file.listed.end(), tensor.name)) {
-      fail(Code::kCorrupt, "%s: holds tensor %s, which the index does not list for this file",
-           file.path.c_str(), tensor.name.c_str());
+}
+
+// `tensors` is sorted. No tensor may be there twice, or beside an index that does not know it.
+void check_unique_and_known(const std::string& folder, std::span<const ContainerFile> files,
+                            std::span<const RawTensor> tensors) {
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    if (tensors[i - 1].name == tensors[i].name) {
+      fail(Code::kCorrupt, "%s: tensor %s is in two files: %s and %s", folder.c_str(),
+           tensors[i].name.c_str(), tensors[i - 1].file.c_str(), tensors[i].file.c_str());
+    }
+  }
+  std::vector<std::string> listed;
+  for (const ContainerFile& file : files) {
+    listed.insert(listed.end(), file.listed.begin(), file.listed.end());
+  }
+  if (listed.empty()) return;
+  std::sort(listed.begin(), listed.end());
+  for (const RawTensor& tensor : tensors) {
+    if (!std::binary_search(listed.begin(), listed.end(), tensor.name)) {
+      fail(Code::kCorrupt, "%s: tensor %s in %s is not in the index", folder.c_str(),
+           tensor.name.c_str(), tensor.file.c_str());
     }
   }
 }
@@ -100,7 +120,8 @@ Checkpoint Checkpoint::open(const std::string& folder) {
   }
   Contents& into = *checkpoint.contents_;
   const Container& container = container_of(folder);
-  for (const ContainerFile& file : container.files(folder)) {
+  const std::vector<ContainerFile> files = container.files(folder);
+  for (const ContainerFile& file : files) {
     const MappedFile& mapped = into.mappings.emplace_back(file.path);
     std::vector<RawTensor> found = container.parse(mapped.bytes(), file.path);
     std::sort(found.begin(), found.end(), by_name);
@@ -111,13 +132,7 @@ Checkpoint Checkpoint::open(const std::string& folder) {
     }
   }
   std::sort(into.tensors.begin(), into.tensors.end(), by_name);
-  for (std::size_t i = 1; i < into.tensors.size(); ++i) {
-    if (into.tensors[i - 1].name == into.tensors[i].name) {
-      fail(Code::kCorrupt, "%s: tensor %s is in two files: %s and %s", folder.c_str(),
-           into.tensors[i].name.c_str(), into.tensors[i - 1].file.c_str(),
-           into.tensors[i].file.c_str());
-    }
-  }
+  check_unique_and_known(folder, files, into.tensors);
   return checkpoint;
 }
 
@@ -134,9 +149,7 @@ std::span<const RawTensor> Checkpoint::tensors() const {
 
 const RawTensor* Checkpoint::find(std::string_view name) const {
   const std::vector<RawTensor>& all = contents_->tensors;
-  const auto at = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const RawTensor& tensor, std::string_view wanted) { return tensor.name < wanted; });
+  const auto at = std::lower_bound(all.begin(), all.end(), name, before);
   return at != all.end() && at->name == name ? &*at : nullptr;
 }
 
