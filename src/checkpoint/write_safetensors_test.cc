@@ -21,7 +21,7 @@ class Written {
   std::vector<NamedTensor> tensors() const {
     const std::span<const std::byte> all(bytes_);
     return {
-        {.name = "x.odd", .type = RawType::kU8, .shape = {3}, .bytes = all.subspan(0, 3)},
+        {.name = "a.odd", .type = RawType::kU8, .shape = {3}, .bytes = all.subspan(0, 3)},
         {.name = "token", .type = RawType::kI64, .shape = {2}, .bytes = all.subspan(3, 16)},
         {.name = "say \"\\u\"",
          .type = RawType::kBF16,
