@@ -1,0 +1,201 @@
+// UTF-8 by hand; normal forms and categories from utf8proc (Unicode 15), with the differences to
+// the reference's tables that unicode_deltas.h lists.
+#include "text/unicode.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "text/unicode_deltas.h"
+
+namespace verbatim {
+namespace {
+
+// The bytes that may follow a lead byte, and how many continuation bytes there are.
+struct Lead {
+  std::size_t following = 0;  // 0: no lead byte of a longer character
+  std::uint8_t low = 0x80;    // range of the first continuation byte: excludes overlong forms,
+  std::uint8_t high = 0xBF;   // surrogates and everything above U+10FFFF
+};
+
+Lead lead_of(std::uint8_t byte) {
+  if (byte >= 0xC2 && byte <= 0xDF) return {.following = 1};
+  if (byte == 0xE0) return {.following = 2, .low = 0xA0};
+  if (byte == 0xED) return {.following = 2, .high = 0x9F};
+  if (byte >= 0xE1 && byte <= 0xEF) return {.following = 2};
+  if (byte == 0xF0) return {.following = 3, .low = 0x90};
+  if (byte >= 0xF1 && byte <= 0xF3) return {.following = 3};
+  if (byte == 0xF4) return {.following = 3, .high = 0x8F};
+  return {};
+}
+
+template <std::size_t kCount>
+bool is_in(const std::array<CodeRange, kCount>& ranges, char32_t code) {
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), code,
+                       [](char32_t value, const CodeRange& range) { return value < range.first; });
+  return after != ranges.begin() && code <= std::prev(after)->last;
+}
+
+std::uint8_t combining_class(utf8proc_int32_t code) {
+  return static_cast<std::uint8_t>(utf8proc_get_property(code)->combining_class);
+}
+
+// Appends the canonical decomposition of `code`, not yet ordered.
+void append_decomposed(std::vector<utf8proc_int32_t>& out, char32_t code) {
+  std::array<utf8proc_int32_t, 32> parts{};
+  int boundary = 0;
+  const utf8proc_ssize_t count =
+      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), parts.data(), parts.size(),
+                              UTF8PROC_DECOMPOSE, &boundary);
+  check(count >= 0 && count <= utf8proc_ssize_t{parts.size()}, "a decomposition is short");
+  out.insert(out.end(), parts.begin(), parts.begin() + count);
+}
+
+// Sorts each run of combining marks by class. Stable and n log n: a run may be as long as the text.
+void order_marks(std::vector<utf8proc_int32_t>& codes) {
+  const auto is_mark = [](utf8proc_int32_t code) { return combining_class(code) != 0; };
+  auto run = std::find_if(codes.begin(), codes.end(), is_mark);
+  while (run != codes.end()) {
+    const auto end = std::find_if_not(run, codes.end(), is_mark);
+    std::stable_sort(run, end, [](utf8proc_int32_t left, utf8proc_int32_t right) {
+      return combining_class(left) < combining_class(right);
+    });
+    run = std::find_if(end, codes.end(), is_mark);
+  }
+}
+
+// Composes what `codes` holds, appends it to `out` and empties `codes`.
+void append_composed(std::string& out, std::vector<utf8proc_int32_t>& codes) {
+  if (codes.empty()) return;
+  order_marks(codes);
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  const utf8proc_ssize_t count =
+      utf8proc_normalize_utf32(codes.data(), static_cast<utf8proc_ssize_t>(codes.size()), options);
+  check(count >= 0, "decomposed text composes");
+  for (utf8proc_ssize_t i = 0; i < count; ++i)
+    append_utf8(out, static_cast<char32_t>(codes[static_cast<std::size_t>(i)]));
+  codes.clear();
+}
+
+bool is_white_space(char32_t code) {
+  return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 ||
+         code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 ||
+         code == 0x202F || code == 0x205F || code == 0x3000;
+}
+
+}  // namespace
+
+Utf8Character next_character(std::string_view bytes) {
+  check(!bytes.empty(), "there is a character to read");
+  const auto byte = [bytes](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+  if (byte(0) < 0x80) return {.code = byte(0), .length = 1, .status = Utf8Status::kWhole};
+  Lead lead = lead_of(byte(0));
+  if (lead.following == 0) return {.length = 1};
+  char32_t code = byte(0) & (0x3Fu >> lead.following);
+  for (std::size_t i = 1; i <= lead.following; ++i) {
+    if (i == bytes.size()) return {.length = i, .status = Utf8Status::kIncomplete};
+    if (byte(i) < lead.low || byte(i) > lead.high) return {.length = i};
+    code = (code << 6) | (byte(i) & 0x3Fu);
+    lead.low = 0x80;
+    lead.high = 0xBF;
+  }
+  return {.code = code, .length = lead.following + 1, .status = Utf8Status::kWhole};
+}
+
+void append_utf8(std::string& out, char32_t code) {
+  const auto tail = [code](int shift) {
+    return static_cast<char>(0x80 | ((code >> shift) & 0x3F));
+  };
+  if (code < 0x80) {
+    out.push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | (code >> 6)));
+    out.push_back(tail(0));
+  } else if (code < 0x10000) {
+    out.push_back(static_cast<char>(0xE0 | (code >> 12)));
+    out.push_back(tail(6));
+    out.push_back(tail(0));
+  } else {
+    out.push_back(static_cast<char>(0xF0 | (code >> 18)));
+    out.push_back(tail(12));
+    out.push_back(tail(6));
+    out.push_back(tail(0));
+  }
+}
+
+std::string valid_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Utf8Character character = next_character(bytes);
+    if (character.status == Utf8Status::kWhole) {
+      out.append(bytes.substr(0, character.length));
+    } else {
+      append_utf8(out, kReplacementCharacter);
+    }
+    bytes.remove_prefix(character.length);
+  }
+  return out;
+}
+
+std::u32string code_points(std::string_view bytes) {
+  std::u32string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Utf8Character character = next_character(bytes);
+    out.push_back(character.code);
+    bytes.remove_prefix(character.length);
+  }
+  return out;
+}
+
+std::string nfc(std::string_view text) {
+  // Below U+0300 (lead byte 0xCC) every character is composed and none combines.
+  const auto may_change = [](char byte) { return static_cast<std::uint8_t>(byte) >= 0xCC; };
+  if (std::none_of(text.begin(), text.end(), may_change)) return std::string(text);
+  std::string out;
+  out.reserve(text.size());
+  std::vector<utf8proc_int32_t> codes;
+  while (!text.empty()) {
+    const Utf8Character character = next_character(text);
+    text.remove_prefix(character.length);
+    if (is_in(kUnknownToNormaliser, character.code)) {
+      // Unknown is a starter that composes with nothing: what stands on either side is on its own.
+      append_composed(out, codes);
+      append_utf8(out, character.code);
+    } else {
+      append_decomposed(codes, character.code);
+    }
+  }
+  append_composed(out, codes);
+  return out;
+}
+
+CharacterClass character_class(char32_t code) {
+  if (code == U'\n' || code == U'\r') return CharacterClass::kNewline;
+  if (is_white_space(code)) return CharacterClass::kSpace;
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return CharacterClass::kLetter;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+      return CharacterClass::kNumber;
+    case UTF8PROC_CATEGORY_CN:
+      if (is_in(kLaterLetters, code)) return CharacterClass::kLetter;
+      if (is_in(kLaterNumbers, code)) return CharacterClass::kNumber;
+      return CharacterClass::kOther;
+    default:
+      return CharacterClass::kOther;
+  }
+}
+
+}  // namespace verbatim

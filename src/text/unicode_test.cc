@@ -1,0 +1,170 @@
+// Against the tables that tools/fixtures/make_tokenizer_golden.py took from the reference's
+// library.
+#include "text/unicode.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json/value.hpp>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+
+namespace verbatim {
+namespace {
+
+constexpr char32_t kCodes = 0x110000;
+
+bool is_surrogate(char32_t code) {
+  return code >= 0xD800 && code < 0xE000;
+}
+
+const boost::json::value& golden() {
+  static const boost::json::value value =
+      parse_json(read_file("tests/golden/unicode.json", 1 << 20), "unicode.json");
+  return value;
+}
+
+std::vector<bool> members(const char* table) {
+  std::vector<bool> is_member(kCodes, false);
+  for (const boost::json::value& range : golden().at(table).as_array()) {
+    for (std::int64_t code = range.at(0).as_int64(); code <= range.at(1).as_int64(); ++code)
+      is_member[static_cast<std::size_t>(code)] = true;
+  }
+  return is_member;
+}
+
+std::string text_at(const boost::json::value& row, std::size_t index) {
+  const boost::json::string& text = row.at(index).as_string();
+  return std::string(text.data(), text.size());
+}
+
+std::string utf8(std::u32string_view codes) {
+  std::string out;
+  for (const char32_t code : codes) append_utf8(out, code);
+  return out;
+}
+
+TEST(Unicode, ClassesAreTheReferencesForEveryCodePoint) {
+  const std::vector<bool> letters = members("letters");
+  const std::vector<bool> numbers = members("numbers");
+  const std::vector<bool> spaces = members("spaces");
+  for (char32_t code = 0; code < kCodes; ++code) {
+    if (is_surrogate(code)) continue;
+    const CharacterClass kind = character_class(code);
+    const bool is_space = kind == CharacterClass::kSpace || kind == CharacterClass::kNewline;
+    ASSERT_EQ(kind == CharacterClass::kLetter, letters[code]) << std::hex << std::size_t{code};
+    ASSERT_EQ(kind == CharacterClass::kNumber, numbers[code]) << std::hex << std::size_t{code};
+    ASSERT_EQ(is_space, spaces[code]) << std::hex << std::size_t{code};
+    ASSERT_EQ(kind == CharacterClass::kNewline, code == U'\n' || code == U'\r');
+  }
+}
+
+TEST(Unicode, MarksThatMoveAreTheReferencesForEveryCodePoint) {
+  const std::vector<bool> marks = members("marks");
+  for (char32_t code = 0; code < kCodes; ++code) {
+    if (is_surrogate(code)) continue;
+    const std::string between = nfc(utf8(std::u32string{0x0345, code, 0x0334}));
+    ASSERT_EQ(between.starts_with("\xCC\xB4"), marks[code]) << std::hex << std::size_t{code};
+  }
+}
+
+TEST(Unicode, EveryDecompositionComposesAsTheReferencesDoes) {
+  ASSERT_GT(golden().at("forms").as_array().size(), 3000u);
+  for (const boost::json::value& row : golden().at("forms").as_array())
+    ASSERT_EQ(nfc(text_at(row, 0)), text_at(row, 1)) << text_at(row, 0);
+}
+
+TEST(Unicode, RunsOfMarksAreOrderedAsTheReferencesAre) {
+  for (const boost::json::value& row : golden().at("orders").as_array())
+    ASSERT_EQ(nfc(text_at(row, 0)), text_at(row, 1)) << text_at(row, 0);
+}
+
+TEST(Unicode, EveryHangulSyllableComposesFromItsLetters) {
+  for (char32_t code = 0xAC00; code < 0xD7A4; ++code) {
+    const char32_t index = code - 0xAC00;
+    std::u32string letters = {0x1100 + index / 588, 0x1161 + index % 588 / 28};
+    if (index % 28 != 0) letters.push_back(0x11A7 + index % 28);
+    ASSERT_EQ(nfc(utf8(letters)), utf8(std::u32string(1, code)));
+  }
+}
+
+TEST(Unicode, NormalFormIsItsOwnNormalForm) {
+  for (const boost::json::value& row : golden().at("orders").as_array())
+    ASSERT_EQ(nfc(text_at(row, 1)), text_at(row, 1));
+}
+
+TEST(Unicode, LongRunsOfMarksAreOrderedWithoutDelay) {
+  // An insertion sort would need some 10^10 steps here.
+  std::u32string marks;
+  for (int i = 0; i < 150000; ++i) marks += {0x0301, 0x0323};
+  const std::string text = nfc(utf8(marks));
+  EXPECT_EQ(text, utf8(std::u32string(150000, 0x0323) + std::u32string(150000, 0x0301)));
+}
+
+TEST(Unicode, EveryCodePointSurvivesUtf8) {
+  for (char32_t code = 0; code < kCodes; ++code) {
+    if (is_surrogate(code)) continue;
+    const std::string bytes = utf8(std::u32string(1, code));
+    const Utf8Character character = next_character(bytes);
+    ASSERT_EQ(character.status, Utf8Status::kWhole) << std::hex << std::size_t{code};
+    ASSERT_EQ(character.code, code);
+    ASSERT_EQ(character.length, bytes.size());
+  }
+}
+
+struct Replaced {
+  const char* bytes;
+  const char* text;  // R stands for U+FFFD
+};
+
+// The outcomes of CPython 3.11's bytes.decode("utf-8", "replace").
+constexpr Replaced kReplaced[] = {
+    {"\x80", "R"},
+    {"\xC0\xAF", "RR"},
+    {"\xC1\xBF", "RR"},
+    {"\xC3", "R"},
+    {"\xC3(", "R("},
+    {"\xE0\x80\x80", "RRR"},
+    {"\xE0\x9F\xBF", "RRR"},
+    {"\xE0\xA0", "R"},
+    {"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF"
+     "A",
+     "RRRRA"},
+    {"\xE4\xBD"
+     "a",
+     "Ra"},
+    {"\xED\xA0\x80", "RRR"},
+    {"\xED\x9F", "R"},
+    {"\xEF\xBB", "R"},
+    {"\xF0\x80\x80\x80", "RRRR"},
+    {"\xF0\x8F\xBF\xBF", "RRRR"},
+    {"\xF0\x9F\x91", "R"},
+    {"\xF0\x9F\x91"
+     "a",
+     "Ra"},
+    {"\xF0\x9F"
+     "aa",
+     "Raa"},
+    {"\xF4\x90\x80\x80", "RRRR"},
+    {"\xF5\x80\x80\x80", "RRRR"},
+    {"\xFE\xFF", "RR"},
+    {"a\x80"
+     "b\xFF"
+     "c",
+     "aRbRc"},
+};
+
+TEST(Unicode, InvalidBytesAreReplacedByTheMaximalSubpartRule) {
+  for (const Replaced& row : kReplaced) {
+    std::string expected;
+    for (const char* letter = row.text; *letter != '\0'; ++letter)
+      expected += *letter == 'R' ? "\xEF\xBF\xBD" : std::string(1, *letter);
+    EXPECT_EQ(valid_utf8(row.bytes), expected) << row.text;
+    EXPECT_EQ(utf8(code_points(row.bytes)), expected) << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim
