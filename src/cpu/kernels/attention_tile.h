@@ -1,0 +1,134 @@
+// The two register tiles of attention: kCount queries by wide(kCount) loads of sixteen positions or
+// features, every sum one chain of fused multiply-adds in its own register.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/kernels/attention_view.h"
+
+namespace verbatim {
+
+// One page of one head, and the queries that look at it together.
+struct AttentionTileCall {
+  std::int32_t count = 0;
+  std::int32_t head_dim = 0;
+  std::int32_t begin = 0;  // the slots to look at
+  std::int32_t end = 0;
+  const std::byte* page = nullptr;   // its keys or its values
+  const std::byte* ahead = nullptr;  // what to ask the memory for meanwhile: those of the next page
+};
+
+template <typename V, typename Codec>
+struct AttentionTile {
+  static constexpr std::int32_t kPage = AttentionView<V>::kPage;
+  static constexpr std::int32_t kMost = V::kTileRows;  // queries of a tile
+  static constexpr std::int32_t wide(std::int32_t count) {
+    constexpr std::int32_t kSums = V::kTileRows * V::kTilePanels;
+    return 4 * count <= kSums ? 4 : 2 * count <= kSums ? 2 : 1;
+  }
+  // scores[i][slot] = scale * (q_i . key of the slot), for the slots of the call and those that
+  // share their loads. queries is [head_dim][count], scores [count][64].
+  template <int kCount = kMost>
+  static void score(const AttentionTileCall& call, const float* queries, float scale,
+                    float* scores) {
+    if (call.count == kCount) {
+      score_tile<kCount>(call, queries, scale, scores);
+    } else if constexpr (kCount > 1) {
+      score<kCount - 1>(call, queries, scale, scores);
+    }
+  }
+
+  // context[i] += weights[i][slot] * value of the slot, for the slots of the call in order.
+  // weights is [count][64], context [count][padded head_dim].
+  template <int kCount = kMost>
+  static void mix(const AttentionTileCall& call, const float* weights, float* context) {
+    if (call.count == kCount) {
+      mix_tile<kCount>(call, weights, context);
+    } else if constexpr (kCount > 1) {
+      mix<kCount - 1>(call, weights, context);
+    }
+  }
+
+ private:
+  // Asks for what the next page's step will load, where steps go through a page in order.
+  template <int kWide>
+  static void prefetch(const std::byte* ahead, std::int64_t step) {
+    constexpr std::int64_t kBytes = std::int64_t{kWide} * V::kLanes * Codec::kElementBytes;
+    constexpr std::int64_t kLine = 64;
+    for (std::int64_t at = 0; at < kBytes; at += kLine) {
+      __builtin_prefetch(ahead + step * kBytes + at);
+    }
+  }
+
+  template <int kCount>
+  [[gnu::noinline]] static void score_tile(const AttentionTileCall& call, const float* queries,
+                                           float scale, float* scores) {
+    constexpr std::int32_t kWide = wide(kCount);
+    constexpr std::int32_t kStep = kWide * V::kLanes;
+    const V factor = V::set(scale);
+    for (std::int32_t slot = call.begin / kStep * kStep; slot < call.end; slot += kStep) {
+      V sum[kCount][kWide];
+      for (int i = 0; i < kCount; ++i) {
+        for (int w = 0; w < kWide; ++w) sum[i][w] = V::zero();
+      }
+      for (std::int32_t f = 0; f < call.head_dim; ++f) {
+        prefetch<kWide>(call.ahead, std::int64_t{slot} / kStep * call.head_dim + f);
+        V key[kWide];
+        for (int w = 0; w < kWide; ++w) {
+          key[w] = Codec::template load_keys<V>(call.page, f, slot + w * V::kLanes);
+        }
+        for (int i = 0; i < kCount; ++i) {
+          const V query = V::set(queries[f * kCount + i]);
+          for (int w = 0; w < kWide; ++w) sum[i][w] = V::fma(query, key[w], sum[i][w]);
+        }
+      }
+      for (int i = 0; i < kCount; ++i) {
+        for (int w = 0; w < kWide; ++w) {
+          V::store(scores + i * kPage + slot + w * V::kLanes, V::mul(sum[i][w], factor));
+        }
+      }
+    }
+  }
+
+  template <int kCount>
+  [[gnu::noinline]] static void mix_tile(const AttentionTileCall& call, const float* weights,
+                                         float* context) {
+    constexpr std::int32_t kWide = wide(kCount);
+    const std::int64_t stride = AttentionView<V>::padded(call.head_dim);
+    std::int32_t feature = 0;
+    for (; feature + kWide * V::kLanes <= stride; feature += kWide * V::kLanes) {
+      mix_block<kCount, kWide>(call, weights, feature, context + feature);
+    }
+    for (; feature < stride; feature += V::kLanes) {
+      mix_block<kCount, 1>(call, weights, feature, context + feature);
+    }
+  }
+
+  template <int kCount, int kWide>
+  static void mix_block(const AttentionTileCall& call, const float* weights, std::int32_t feature,
+                        float* context) {
+    const std::int64_t stride = AttentionView<V>::padded(call.head_dim);
+    V sum[kCount][kWide];
+    for (int i = 0; i < kCount; ++i) {
+      for (int w = 0; w < kWide; ++w) sum[i][w] = V::load(context + i * stride + w * V::kLanes);
+    }
+    for (std::int32_t slot = call.begin; slot < call.end; ++slot) {
+      prefetch<kWide>(call.ahead, feature / (kWide * V::kLanes) * kPage + slot);
+      V value[kWide];
+      for (int w = 0; w < kWide; ++w) {
+        value[w] =
+            Codec::template load_values<V>(call.page, slot, feature + w * V::kLanes, call.head_dim);
+      }
+      for (int i = 0; i < kCount; ++i) {
+        const V weight = V::set(weights[i * kPage + slot]);
+        for (int w = 0; w < kWide; ++w) sum[i][w] = V::fma(weight, value[w], sum[i][w]);
+      }
+    }
+    for (int i = 0; i < kCount; ++i) {
+      for (int w = 0; w < kWide; ++w) V::store(context + i * stride + w * V::kLanes, sum[i][w]);
+    }
+  }
+};
+
+}  // namespace verbatim
