@@ -12,7 +12,8 @@ struct Lanes {
   // Tile sizes of the projections: 12 sums, 2 halves of a column and one broadcast in 16 registers.
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 1;
-  static constexpr int kStreamPanels = 4;
+  static constexpr int kStreamSums = 5;
+  static constexpr int kStreamAhead = 1024;
 
   __m256 lo;
   __m256 hi;

@@ -4,6 +4,15 @@
 
 #include "cpu/isa/avx2/lanes.h"
 #include "cpu/kernel_table.h"
+#include "cpu/kernels/attention.h"
+#include "cpu/kernels/depthwise.h"
+#include "cpu/kernels/elementwise.h"
+#include "cpu/kernels/linear.h"
+#include "cpu/kernels/linear_bf16.h"
+#include "cpu/kernels/linear_f16.h"
+#include "cpu/kernels/linear_f32.h"
+#include "cpu/kernels/linear_pack.h"
+#include "cpu/kernels/norm.h"
 
 namespace verbatim::avx2 {
 namespace {
@@ -15,22 +24,28 @@ bool runs_here() {
          __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
+constexpr LinearKernel kLinear[]{
+    {&kFormatF32, &f32_packed_bytes, &pack_f32, &run_linear<Lanes, F32Panels<Lanes>>},
+    {&kFormatF16, &half_packed_bytes, &pack_f16, &run_linear<Lanes, F16Panels<Lanes>>},
+    {&kFormatBF16, &half_packed_bytes, &pack_bf16, &run_linear<Lanes, Bf16Panels<Lanes>>},
+};
+
 }  // namespace
 
 extern const KernelTable kTable;
 constinit const KernelTable kTable{
     .isa = "avx2",
     .runs_here = &runs_here,
-    .linear = {},
-    .depthwise = nullptr,
-    .attention = {},
-    .attention_rows = 0,
-    .attention_scratch_bytes = nullptr,
-    .rms_norm = nullptr,
-    .swiglu = nullptr,
-    .add = nullptr,
-    .rope = nullptr,
-    .arg_max = nullptr,
+    .linear = kLinear,
+    .depthwise = &Depthwise<Lanes>::run,
+    .attention = AttentionKernels<Lanes, KvCodecs>::kAll,
+    .attention_rows = kAttentionRows,
+    .attention_scratch_bytes = &attention_scratch_bytes<Lanes>,
+    .rms_norm = &rms_norm<Lanes>,
+    .swiglu = &swiglu<Lanes>,
+    .add = &add<Lanes>,
+    .rope = &rope<Lanes>,
+    .arg_max = &arg_max<Lanes>,
 };
 
 }  // namespace verbatim::avx2

@@ -12,7 +12,8 @@ struct Lanes {
   // Tile sizes of the projections: 24 sums, 4 quarters of a column and one broadcast in 32.
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 1;
-  static constexpr int kStreamPanels = 4;
+  static constexpr int kStreamSums = 6;
+  static constexpr int kStreamAhead = 1024;
 
   float32x4_t a;
   float32x4_t b;

@@ -14,7 +14,8 @@ struct Lanes {
   static constexpr int kLanes = 16;
   static constexpr int kTileRows = 4;
   static constexpr int kTilePanels = 1;
-  static constexpr int kStreamPanels = 1;
+  static constexpr int kStreamSums = 1;
+  static constexpr int kStreamAhead = 1024;
 
   float v[kLanes];
 

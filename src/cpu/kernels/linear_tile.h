@@ -1,0 +1,102 @@
+// Projections: y[r, o] = sum over k of x[r, k] w[o, k], then bias, activation, gain and residual.
+// Lanes are outputs. A segment of at most 256 input features is one chain of fused multiply-adds
+// from zero, k ascending; segment sums are added in order, in y. Nothing in that order mentions
+// rows, panels or threads: how many of them are in flight changes speed and never a bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "cpu/kernel_table.h"
+#include "cpu/kernels/math.h"
+
+namespace verbatim {
+
+constexpr int kLinearSegment = 256;
+constexpr int kLineBytes = 64;
+
+// body(integral_constant<int, 0>), ...: g++ 12 keeps an array in registers only where nothing
+// indexes it by a loop variable.
+template <int... kIndex, typename Body>
+[[gnu::always_inline]] inline void unroll(std::integer_sequence<int, kIndex...>, const Body& body) {
+  (body(std::integral_constant<int, kIndex>{}), ...);
+}
+template <int kCount, typename Body>
+[[gnu::always_inline]] inline void unroll(const Body& body) {
+  unroll(std::make_integer_sequence<int, kCount>{}, body);
+}
+
+// Bytes that are brought near while a tile computes: `step` of them at every input feature.
+struct Ahead {
+  const std::byte* from;
+  std::size_t panel_bytes;
+  std::size_t step;
+};
+
+// The sums of one segment for rows of x that stand kLinearSegment floats apart and panels decoded
+// to float, [count][16] each and panel_floats apart; sums is [kRows][kPanels][16].
+template <typename V, int kRows, int kPanels>
+[[gnu::noinline]] void tile_sums(const float* x, const float* columns, std::size_t panel_floats,
+                                 int count, const Ahead& ahead, float* sums) {
+  V sum[kRows * kPanels];
+  unroll<kRows * kPanels>([&](auto i) { sum[decltype(i)::value] = V::zero(); });
+  const std::byte* fetch = ahead.from;
+  const std::size_t fetch_panel = ahead.panel_bytes;
+  const std::size_t fetch_step = ahead.step;
+  for (int k = 0; k < count; ++k, columns += V::kLanes, fetch += fetch_step) {
+    V w[kPanels];
+    unroll<kPanels>([&](auto p) {
+      constexpr int kPanel = decltype(p)::value;
+      __builtin_prefetch(fetch + kPanel * fetch_panel, 0, 2);
+      w[kPanel] = V::load(columns + kPanel * panel_floats);
+    });
+    unroll<kRows>([&](auto r) {
+      constexpr int kRow = decltype(r)::value;
+      const V value = V::set(x[kRow * kLinearSegment + k]);
+      unroll<kPanels>([&](auto p) {
+        constexpr int kSum = kRow * kPanels + decltype(p)::value;
+        sum[kSum] = V::fma(value, w[decltype(p)::value], sum[kSum]);
+      });
+    });
+  }
+  unroll<kRows * kPanels>(
+      [&](auto i) { V::store(sums + decltype(i)::value * V::kLanes, sum[decltype(i)::value]); });
+}
+
+// The same for a few rows straight from the packed panels, which pass once. Every panel is a stream
+// of its own, fetched V::kStreamAhead bytes before it is needed.
+template <typename V, typename Panels, int kRows, int kPanels>
+[[gnu::noinline]] void stream_sums(const float* x, std::int64_t x_stride, const std::byte* panels,
+                                   std::size_t panel_bytes, int count, float* sums) {
+  constexpr int kInputs = Panels::kLineInputs;
+  V sum[kRows * kPanels];
+  unroll<kRows * kPanels>([&](auto i) { sum[decltype(i)::value] = V::zero(); });
+  const auto step = [&](auto input, int k) {
+    constexpr int kInput = decltype(input)::value;
+    V value[kRows];
+    unroll<kRows>([&](auto r) {
+      value[decltype(r)::value] = V::set(x[decltype(r)::value * x_stride + k + kInput]);
+    });
+    unroll<kPanels>([&](auto p) {
+      constexpr int kPanel = decltype(p)::value;
+      const V w = Panels::template column<kInput>(panels + kPanel * panel_bytes);
+      unroll<kRows>([&](auto r) {
+        constexpr int kSum = decltype(r)::value * kPanels + kPanel;
+        sum[kSum] = V::fma(value[decltype(r)::value], w, sum[kSum]);
+      });
+    });
+  };
+  int k = 0;
+  for (; k + kInputs <= count; k += kInputs, panels += kLineBytes) {
+    unroll<kPanels>([&](auto p) {
+      __builtin_prefetch(panels + decltype(p)::value * panel_bytes + V::kStreamAhead, 0, 2);
+    });
+    unroll<kInputs>([&](auto input) { step(input, k); });
+  }
+  if (k < count) step(std::integral_constant<int, 0>{}, k);
+  unroll<kRows * kPanels>(
+      [&](auto i) { V::store(sums + decltype(i)::value * V::kLanes, sum[decltype(i)::value]); });
+}
+
+}  // namespace verbatim
