@@ -43,7 +43,8 @@ std::string header_of(std::span<const NamedTensor* const> order) {
     append_json_string(header, tensor->name);
     header += formatted(":{\"dtype\":\"%s\",\"shape\":[", raw_type_name(tensor->type));
     for (std::size_t i = 0; i < tensor->shape.size(); ++i) {
-      header += (i > 0 ? "," : "") + std::to_string(tensor->shape[i]);
+      if (i > 0) header += ',';
+      header += std::to_string(tensor->shape[i]);
     }
     header += formatted("],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes.size());
     offset += tensor->bytes.size();
