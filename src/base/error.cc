@@ -8,7 +8,7 @@
 namespace verbatim {
 namespace {
 
-std::string vformatted(const char* format, va_list arguments) {
+[[gnu::format(printf, 1, 0)]] std::string vformatted(const char* format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
   const int size = std::vsnprintf(nullptr, 0, format, arguments);
