@@ -1,5 +1,6 @@
 // Attention on the CPU: stores the new keys and values in their pages, then one KV head and a few
-// query rows at a time goes to the kernel. Units are dealt out like cards, since later rows see more.
+// query rows at a time goes to the kernel. Units are dealt out like cards, since later rows see
+// more.
 #include <algorithm>
 
 #include "cpu/cpu_device.h"
@@ -22,7 +23,9 @@ CodecOps codec_ops(CodecList<C...>, int codec) {
   return ops[codec];
 }
 
-std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+std::size_t rounded(std::size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
 
 std::int64_t head_bytes(const CodecOps& ops, std::int32_t head_dim) {
   return ops.key_bytes(head_dim) + ops.value_bytes(head_dim);
@@ -30,15 +33,19 @@ std::int64_t head_bytes(const CodecOps& ops, std::int32_t head_dim) {
 
 }  // namespace
 
-std::size_t CpuDevice::worker_scratch_bytes(std::int64_t positions, const AttentionShape& shape) const {
+std::size_t CpuDevice::worker_scratch_bytes(std::int64_t positions,
+                                            const AttentionShape& shape) const {
   const auto pages = static_cast<std::size_t>(positions / kPagePositions + 2);
-  return rounded(table_.attention_scratch_bytes(shape.heads / shape.kv_heads, shape.head_dim, positions)) +
+  return rounded(table_.attention_scratch_bytes(shape.heads / shape.kv_heads, shape.head_dim,
+                                                positions)) +
          rounded(pages * sizeof(const std::byte*));
 }
 
-std::size_t CpuDevice::attention_scratch_bytes(const Spans& spans, const AttentionShape& shape) const {
+std::size_t CpuDevice::attention_scratch_bytes(const Spans& spans,
+                                               const AttentionShape& shape) const {
   std::int64_t positions = 0;
-  for (const Span& span : spans.host) positions = std::max(positions, span.kv->length() + span.rows);
+  for (const Span& span : spans.host)
+    positions = std::max(positions, span.kv->length() + span.rows);
   return worker_scratch_bytes(positions, shape) * static_cast<std::size_t>(pool_.threads());
 }
 
@@ -50,7 +57,8 @@ void CpuDevice::store_kv(const Tensor& k, const Tensor& v, const Span& span,
     const std::int64_t position = kv.length() + i;
     const auto index = static_cast<std::size_t>(position / kPagePositions - kv.first_page());
     check(index < kv.pages().size(), "pages were reserved for the batch");
-    std::byte* keys = kv.pool().page(shape.layer, kv.pages()[index]) + head * head_bytes(ops, shape.head_dim);
+    std::byte* keys =
+        kv.pool().page(shape.layer, kv.pages()[index]) + head * head_bytes(ops, shape.head_dim);
     const auto slot = static_cast<std::int32_t>(position % kPagePositions);
     const std::int64_t row = std::int64_t{span.first_row} + i;
     const std::int64_t column = std::int64_t{head} * shape.head_dim;
@@ -67,7 +75,9 @@ void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& spa
   const CodecOps ops = codec_ops(KvCodecs{}, kv.pool().codec());
   auto* pages = static_cast<const std::byte**>(static_cast<void*>(scratch));
   for (std::size_t i = 0; i < kv.pages().size(); ++i) {
-    if ((kv.first_page() + static_cast<std::int64_t>(i)) * kPagePositions >= kv.length() + span.rows) break;
+    if ((kv.first_page() + static_cast<std::int64_t>(i)) * kPagePositions >=
+        kv.length() + span.rows)
+      break;
     pages[i] = kv.pool().page(shape.layer, kv.pages()[i]) + head * head_bytes(ops, shape.head_dim);
   }
   const std::int32_t group = shape.heads / shape.kv_heads;
@@ -88,14 +98,15 @@ void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& spa
   call.first_page = kv.first_page();
   // Reference: transformers modeling_qwen2.py, scaling = head_dim ** -0.5.
   call.scale = static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(shape.head_dim)));
-  const std::size_t page_bytes =
-      rounded((static_cast<std::size_t>(kv.length() + span.rows) / kPagePositions + 2) * sizeof(void*));
+  const std::size_t page_bytes = rounded(
+      (static_cast<std::size_t>(kv.length() + span.rows) / kPagePositions + 2) * sizeof(void*));
   call.scratch = scratch + page_bytes;
   table_.attention[static_cast<std::size_t>(kv.pool().codec())].run(call);
 }
 
 void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
-                             const AttentionShape& shape, const Tensor& scratch, const Tensor& out) {
+                             const AttentionShape& shape, const Tensor& scratch,
+                             const Tensor& out) {
   const std::int64_t stores = static_cast<std::int64_t>(spans.host.size()) * shape.kv_heads;
   pool_.parallel_for(stores, 1, [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t i = first; i < last; ++i) {
@@ -103,7 +114,8 @@ void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, 
                static_cast<std::int32_t>(i % shape.kv_heads));
     }
   });
-  const std::size_t each = static_cast<std::size_t>(scratch.cols) / static_cast<std::size_t>(pool_.threads());
+  const std::size_t each =
+      static_cast<std::size_t>(scratch.cols) / static_cast<std::size_t>(pool_.threads());
   const int hands = pool_.threads();
   pool_.parallel_for(hands, 1, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* own = scratch.data + each * static_cast<std::size_t>(worker);

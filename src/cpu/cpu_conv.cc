@@ -48,7 +48,8 @@ void CpuDevice::run_frames(const ConvSpan& span, const float* x, std::int64_t fi
     run_linear(call, *span.weight->kernel);
     return;
   }
-  check(span.epilogue->activation == Activation::kNone, "a depthwise convolution has no activation");
+  check(span.epilogue->activation == Activation::kNone,
+        "a depthwise convolution has no activation");
   pool_.parallel_for(frames, 64, [&](std::int64_t from, std::int64_t to, int) {
     DepthwiseCall call;
     call.packed = span.weight->packed.data();
@@ -75,7 +76,7 @@ void CpuDevice::run_edge(const ConvSpan& span, std::int64_t first, std::int64_t 
   const std::int64_t end = begin + (frames - 1) * conv.stride + conv.kernel;
   edge_.assign(static_cast<std::size_t>((end - begin) * channels), 0.0F);
   for (std::int64_t row = begin; row < std::min(end, span.rows); ++row) {
-    const float* from = row >= 0 ? span.x + row * channels
+    const float* from = row >= 0                  ? span.x + row * channels
                         : span.context != nullptr ? span.context + (row + conv.context()) * channels
                                                   : nullptr;
     if (from == nullptr) continue;
@@ -117,8 +118,8 @@ void CpuDevice::do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& con
     const std::int64_t front =
         std::min(span.frames, (std::int64_t{conv.context()} + conv.stride - 1) / conv.stride);
     const std::int64_t whole = span.rows + conv.context() - conv.kernel;
-    const std::int64_t end =
-        std::max(front, whole < 0 ? std::int64_t{0} : std::min(span.frames, whole / conv.stride + 1));
+    const std::int64_t end = std::max(
+        front, whole < 0 ? std::int64_t{0} : std::min(span.frames, whole / conv.stride + 1));
     run_edge(span, 0, front);
     run_frames(span, span.x + (front * conv.stride - conv.context()) * conv.in_channels, front,
                end - front);

@@ -1,4 +1,5 @@
-// The CPU's weights, row ops and projections; convolutions and attention stand in files of their own.
+// The CPU's weights, row ops and projections; convolutions and attention stand in files of their
+// own.
 #include "cpu/cpu_device.h"
 
 #include <algorithm>
@@ -19,19 +20,28 @@ int thread_count(const DeviceOptions& options) {
   return std::max(1, static_cast<int>(cpu_topology().physical.size()));
 }
 
-std::int64_t panel_count(std::int64_t out_features) { return (out_features + kLanes - 1) / kLanes; }
+std::int64_t panel_count(std::int64_t out_features) {
+  return (out_features + kLanes - 1) / kLanes;
+}
 
-const CpuWeight& cpu_weight(const DeviceWeight& weight) { return static_cast<const CpuWeight&>(weight); }
+const CpuWeight& cpu_weight(const DeviceWeight& weight) {
+  return static_cast<const CpuWeight&>(weight);
+}
 
-const float* row_at(const Tensor& x, std::int64_t row) { return x.f32() + row * x.stride; }
-float* mutable_row_at(const Tensor& x, std::int64_t row) { return x.f32() + row * x.stride; }
+const float* row_at(const Tensor& x, std::int64_t row) {
+  return x.f32() + row * x.stride;
+}
+float* mutable_row_at(const Tensor& x, std::int64_t row) {
+  return x.f32() + row * x.stride;
+}
 
 }  // namespace
 
 CpuDevice::CpuDevice(const KernelTable& table, const DeviceOptions& options)
     : table_(table),
       pool_(thread_count(options), options.pin_threads),
-      linear_scratch_(allocate_host(kLinearScratchBytes * static_cast<std::size_t>(pool_.threads()))) {
+      linear_scratch_(
+          allocate_host(kLinearScratchBytes * static_cast<std::size_t>(pool_.threads()))) {
   info_.name = std::string("cpu ") + table.isa;
   info_.memory_bytes = cpu_topology().memory_bytes;
 }
@@ -77,7 +87,8 @@ std::unique_ptr<const DeviceWeight> CpuDevice::prepare(const Weight& weight, Use
   made->bytes = weight_bytes(*weight.format, weight.out_features, weight.in_features, use);
   if (use != Use::kTable) {
     made->kernel = &kernel_for(*weight.format);
-    made->packed = allocate_host(made->kernel->packed_bytes(weight.out_features, weight.in_features));
+    made->packed =
+        allocate_host(made->kernel->packed_bytes(weight.out_features, weight.in_features));
     const LinearKernel& kernel = *made->kernel;
     std::byte* packed = made->packed.data();
     pool_.parallel_for(panel_count(weight.out_features), 1,
@@ -190,7 +201,8 @@ void CpuDevice::do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& ou
 
 void CpuDevice::do_add(const Tensor& x, const Tensor& y) {
   pool_.parallel_for(x.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) table_.add(mutable_row_at(x, r), row_at(y, r), x.cols);
+    for (std::int64_t r = first; r < last; ++r)
+      table_.add(mutable_row_at(x, r), row_at(y, r), x.cols);
   });
 }
 
@@ -259,7 +271,9 @@ std::unique_ptr<Device> open_cpu(int, const DeviceOptions& options) {
        options.isa.c_str(), known.c_str());
 }
 
-int count_cpus() { return 1; }
+int count_cpus() {
+  return 1;
+}
 
 std::vector<std::string> cpu_variants() {
   std::vector<std::string> names;

@@ -33,10 +33,12 @@ class CpuDevice final : public Device {
   std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
                            Use use) const override;
   Tensor receive(const Tensor& x) override { return x; }
-  std::size_t attention_scratch_bytes(const Spans& spans, const AttentionShape& shape) const override;
+  std::size_t attention_scratch_bytes(const Spans& spans,
+                                      const AttentionShape& shape) const override;
 
  protected:
-  void do_embed(const DeviceWeight& table, std::span<const RowInput> rows, const Tensor& out) override;
+  void do_embed(const DeviceWeight& table, std::span<const RowInput> rows,
+                const Tensor& out) override;
   void do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& gains, float eps,
                    const Tensor& out) override;
   void do_linear(const Tensor& x, std::span<const Linear* const> w, std::span<const Tensor> out,
@@ -61,14 +63,15 @@ class CpuDevice final : public Device {
   void keep_context(const ConvSpan& span);
   void store_kv(const Tensor& k, const Tensor& v, const Span& span, const AttentionShape& shape,
                 std::int32_t head) const;
-  void attend_block(const Tensor& q, const Tensor& out, const Span& span, const AttentionShape& shape,
-                    std::int32_t head, std::int64_t first_row, std::byte* scratch) const;
+  void attend_block(const Tensor& q, const Tensor& out, const Span& span,
+                    const AttentionShape& shape, std::int32_t head, std::int64_t first_row,
+                    std::byte* scratch) const;
   std::size_t worker_scratch_bytes(std::int64_t positions, const AttentionShape& shape) const;
 
   const KernelTable& table_;
   DeviceInfo info_;
   ThreadPool pool_;
-  Buffer linear_scratch_;  // kLinearScratchBytes for each worker
+  Buffer linear_scratch_;    // kLinearScratchBytes for each worker
   std::vector<float> edge_;  // the edge rows of a convolution with their context
   // Cosines and sines of the batch's rows, kept from one layer to the next.
   std::vector<float> rope_values_;

@@ -15,12 +15,14 @@ void check_rows(const Tensor& x) {
 void check_epilogue(const Epilogue& epilogue, std::int64_t rows, std::int64_t out) {
   check(epilogue.gain.empty() || (epilogue.gain.rows == 1 && epilogue.gain.cols == out),
         "a gain has one value per output");
-  check(epilogue.residual.empty() || (epilogue.residual.rows == rows && epilogue.residual.cols == out),
+  check(epilogue.residual.empty() ||
+            (epilogue.residual.rows == rows && epilogue.residual.cols == out),
         "a residual has the result's shape");
 }
 
 void check_linear(const Tensor& x, const Linear& w) {
-  check(w.weight != nullptr && x.cols == w.weight->in_features, "x has the weight's input features");
+  check(w.weight != nullptr && x.cols == w.weight->in_features,
+        "x has the weight's input features");
   check(w.bias.empty() || (w.bias.rows == 1 && w.bias.cols == w.weight->out_features),
         "a bias has one value per output");
 }
@@ -175,7 +177,8 @@ Tensor Device::attention(const Tensor& q, const Tensor& k, const Tensor& v, cons
                          const AttentionShape& shape) {
   check_rows(q);
   check_spans(q, spans);
-  check(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0, "query heads share KV heads evenly");
+  check(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0,
+        "query heads share KV heads evenly");
   check(q.cols == std::int64_t{shape.heads} * shape.head_dim, "q is heads side by side");
   check(k.rows == q.rows && v.rows == q.rows && k.cols == v.cols &&
             k.cols == std::int64_t{shape.kv_heads} * shape.head_dim,
@@ -183,8 +186,8 @@ Tensor Device::attention(const Tensor& q, const Tensor& k, const Tensor& v, cons
   for (const Span& span : spans.host) check(span.kv != nullptr, "attention has a cache per span");
   const Tensor out = arena_.take(q.rows, q.cols, DType::kF32);
   const ArenaScope inside(arena_);
-  const Tensor scratch = arena_.take(
-      1, static_cast<std::int64_t>(attention_scratch_bytes(spans, shape)), DType::kI8);
+  const Tensor scratch =
+      arena_.take(1, static_cast<std::int64_t>(attention_scratch_bytes(spans, shape)), DType::kI8);
   do_attention(q, k, v, spans, shape, scratch, out);
   return out;
 }

@@ -34,8 +34,8 @@ enum class Activation : std::uint8_t { kNone, kGelu };
 
 struct Epilogue {
   Activation activation = Activation::kNone;
-  Tensor gain;      // [1, out]; layer scale
-  Tensor residual;  // [rows, out]; result = residual + gain * activation(x W^T + b)
+  Tensor gain = {};      // [1, out]; layer scale
+  Tensor residual = {};  // [rows, out]; result = residual + gain * activation(x W^T + b)
 };
 
 // A causal convolution: the left context is kernel - stride rows, the last span is padded with
@@ -110,8 +110,8 @@ class Device {
   // Span ops: the only ones that look across rows.
   Tensor conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,
                 const Epilogue& epilogue = {});
-  // Stores k and v behind what each span's cache holds, then attends; the caller advances the caches
-  // once the last layer is done.
+  // Stores k and v behind what each span's cache holds, then attends; the caller advances the
+  // caches once the last layer is done.
   Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
                    const AttentionShape& shape);
 
@@ -146,8 +146,8 @@ class Device {
 };
 
 struct DeviceOptions {
-  int threads = 0;          // 0: one per physical core of the cpuset
-  std::string isa;          // empty: the best table that runs here
+  int threads = 0;  // 0: one per physical core of the cpuset
+  std::string isa;  // empty: the best table that runs here
   bool pin_threads = true;
 };
 

@@ -26,7 +26,8 @@ class DryDevice final : public Device {
     return real_.weight_bytes(format, out, in, use);
   }
   Tensor receive(const Tensor& x) override { return x; }
-  std::size_t attention_scratch_bytes(const Spans& spans, const AttentionShape& shape) const override {
+  std::size_t attention_scratch_bytes(const Spans& spans,
+                                      const AttentionShape& shape) const override {
     return real_.attention_scratch_bytes(spans, shape);
   }
 
@@ -40,9 +41,10 @@ class DryDevice final : public Device {
   void do_rope(const Tensor&, const Spans&, const RopeTable&) override {}
   void do_pick(const Tensor&, std::span<const std::int32_t>, const Tensor&) override {}
   void do_arg_max(const Tensor&, const Tensor&) override {}
-  void do_conv1d(const Tensor&, const Spans&, const Conv1d&, const Epilogue&, const Tensor&) override {}
-  void do_attention(const Tensor&, const Tensor&, const Tensor&, const Spans&, const AttentionShape&,
-                    const Tensor&, const Tensor&) override {}
+  void do_conv1d(const Tensor&, const Spans&, const Conv1d&, const Epilogue&,
+                 const Tensor&) override {}
+  void do_attention(const Tensor&, const Tensor&, const Tensor&, const Spans&,
+                    const AttentionShape&, const Tensor&, const Tensor&) override {}
 
  private:
   const Device& real_;

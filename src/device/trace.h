@@ -16,8 +16,9 @@ class Tap {
  public:
   virtual ~Tap() = default;
   virtual bool wants(std::string_view name) const = 0;
-  // rows: in host memory, valid during the call. spans say whose rows they are, from which position,
-  // and in which phase ("", "step"); the dump's naming rules are in tests/parity/README.md.
+  // rows: in host memory, valid during the call. spans say whose rows they are, from which
+  // position, and in which phase ("", "step"); the dump's naming rules are in
+  // tests/parity/README.md.
   virtual void see(std::string_view name, const Tensor& rows, const Spans& spans) = 0;
 };
 
@@ -25,13 +26,15 @@ class Trace {
  public:
   Trace() = default;
   explicit Trace(Tap* tap) : tap_(tap) {}
-  Trace at(const char* scope, int index = -1) const;   // child scope: "dec", 3 -> "dec.3"
-  Trace on(Device& device, const Spans& spans) const;  // where the next rows live and whose they are
+  Trace at(const char* scope, int index = -1) const;  // child scope: "dec", 3 -> "dec.3"
+  Trace on(Device& device,
+           const Spans& spans) const;  // where the next rows live and whose they are
   void operator()(const char* name, const Tensor& rows) const {
     if (tap_ != nullptr) show(name, rows);
   }
   // Rows of which the trace alone knows whose they are: one span from `position` on.
-  void host(const char* name, const Tensor& rows, std::int64_t position, const char* phase = "") const {
+  void host(const char* name, const Tensor& rows, std::int64_t position,
+            const char* phase = "") const {
     if (tap_ != nullptr) show_host(name, rows, position, phase);
   }
   // Does anybody listen at all, or to this name? For a fused op that would hide it.
@@ -41,7 +44,8 @@ class Trace {
  private:
   std::string full_name(const char* name) const;
   void show(const char* name, const Tensor& rows) const;
-  void show_host(const char* name, const Tensor& rows, std::int64_t position, const char* phase) const;
+  void show_host(const char* name, const Tensor& rows, std::int64_t position,
+                 const char* phase) const;
   Tap* tap_ = nullptr;
   Device* device_ = nullptr;
   const Spans* spans_ = nullptr;

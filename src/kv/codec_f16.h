@@ -15,7 +15,8 @@ struct F16Codec {
   static constexpr std::int64_t value_bytes(std::int32_t head_dim) {
     return std::int64_t{kElementBytes} * 64 * padded_head(head_dim);
   }
-  static void store_key(const float* key, std::byte* keys, std::int32_t slot, std::int32_t head_dim) {
+  static void store_key(const float* key, std::byte* keys, std::int32_t slot,
+                        std::int32_t head_dim) {
     auto* to = static_cast<std::uint16_t*>(static_cast<void*>(keys));
     for (std::int32_t f = 0; f < head_dim; ++f) to[f * 64 + slot] = to_f16(key[f]);
   }
@@ -27,8 +28,8 @@ struct F16Codec {
   }
   template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {
-    return V::load_f16(static_cast<const std::uint16_t*>(static_cast<const void*>(keys)) + feature * 64 +
-                       first_slot);
+    return V::load_f16(static_cast<const std::uint16_t*>(static_cast<const void*>(keys)) +
+                       feature * 64 + first_slot);
   }
   template <typename V>
   static V load_values(const std::byte* values, std::int32_t slot, std::int32_t first_feature,

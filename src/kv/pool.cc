@@ -29,8 +29,7 @@ int kv_codec(const char* name) {
 }
 
 std::size_t kv_page_bytes(const KvLayout& layout, int codec) {
-  return static_cast<std::size_t>(layout.kv_heads *
-                                  head_bytes(KvCodecs{}, codec, layout.head_dim));
+  return static_cast<std::size_t>(layout.kv_heads * head_bytes(KvCodecs{}, codec, layout.head_dim));
 }
 
 std::size_t KvPool::storage_bytes(const KvLayout& layout, int codec, std::int32_t pages) {
@@ -44,16 +43,16 @@ KvPool::KvPool(KvLayout layout, int codec, std::int32_t pages, Buffer storage)
       pages_(pages),
       page_bytes_(kv_page_bytes(layout, codec)),
       storage_(std::move(storage)) {
-  check(storage_.size() >= storage_bytes(layout, codec, pages), "the pool's storage holds its pages");
+  check(storage_.size() >= storage_bytes(layout, codec, pages),
+        "the pool's storage holds its pages");
   free_.reserve(static_cast<std::size_t>(pages));
   for (std::int32_t id = pages - 1; id >= 0; --id) free_.push_back(id);
 }
 
 std::byte* KvPool::page(std::int32_t layer, std::int32_t id) const {
-  return storage_.data() +
-         (static_cast<std::size_t>(layer) * static_cast<std::size_t>(pages_) +
-          static_cast<std::size_t>(id)) *
-             page_bytes_;
+  return storage_.data() + (static_cast<std::size_t>(layer) * static_cast<std::size_t>(pages_) +
+                            static_cast<std::size_t>(id)) *
+                               page_bytes_;
 }
 
 KvSequence::~KvSequence() {

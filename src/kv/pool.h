@@ -57,7 +57,7 @@ class KvSequence {
   void drop_before(std::int64_t position);  // gives back whole pages that no query can reach
   const KvPool& pool() const { return pool_; }
   std::int64_t length() const { return length_; }
-  std::int64_t first_page() const { return first_page_; }  // pages before it were given back
+  std::int64_t first_page() const { return first_page_; }         // pages before it were given back
   std::span<const std::int32_t> pages() const { return pages_; }  // from first_page() on
 
  private:

@@ -22,11 +22,12 @@ class Tokenizer;
 struct ModelInfo {
   std::string family;
   std::string name;
+  std::string layout;  // "original", "transformers"
   std::int32_t sample_rate_hz = 0;
   double audio_tokens_per_s = 0;
-  bool live = false;            // yields text before finish()
+  bool live = false;             // yields text before finish()
   std::int64_t max_context = 0;  // positions the checkpoint was made for
-  KvLayout kv;                  // of the decoder
+  KvLayout kv;                   // of the decoder
   std::int64_t parameters = 0;
   std::vector<std::string> formats;  // of its weights
   std::string tokenizer;             // the file it was read from
@@ -41,7 +42,7 @@ struct SessionNeeds {
   std::int64_t positions() const { return prompt_rows + output_rows; }
 };
 
-struct SlotResources {  // allotted before the session exists
+struct SlotResources {                           // allotted before the session exists
   std::vector<std::unique_ptr<KvSequence>> kv;   // decoder first
   std::vector<std::unique_ptr<ConvState>> conv;  // one per encoder that keeps context
   std::int64_t max_positions = 0;                // of the decoder's cache
@@ -62,13 +63,14 @@ class Model {
                                         const Trace& trace) const = 0;
   virtual void encode(Device& dev, EncodeBatch& batch, const Trace& trace) const = 0;
   // Runs the rows, advances the caches and fills in tokens and logits.
-  virtual void decode(std::span<const Stage> stages, DecodeBatch& batch, const Trace& trace) const = 0;
+  virtual void decode(std::span<const Stage> stages, DecodeBatch& batch,
+                      const Trace& trace) const = 0;
   // Largest inputs of the two passes, for the dry run that sizes the arena.
   virtual std::int64_t encode_rows(double audio_s) const = 0;
 };
 
 struct LoadOptions {
-  std::string tokenizer;          // a file; empty: the checkpoint's own
+  std::string tokenizer;           // a file; empty: the checkpoint's own
   std::string fallback_tokenizer;  // when the folder has none and the sizes agree
 };
 

@@ -8,51 +8,65 @@ namespace verbatim {
 
 int EncodeBatch::add(const Tensor& rows, double audio_s, ConvState* conv, std::int64_t position,
                      bool last, const Tensor& noise, const char* phase) {
-  Item item;
-  item.rows = rows;
-  item.noise = noise;
-  item.span.rows = static_cast<std::int32_t>(rows.rows);
-  item.span.position = position;
-  item.span.phase = phase;
-  item.span.last = last;
-  item.span.conv = conv;
-  if (!items_.empty()) {
-    item.span.first_row = items_.back().span.first_row + items_.back().span.rows;
-  }
-  items_.push_back(item);
+  Span span;
+  span.rows = static_cast<std::int32_t>(rows.rows);
+  span.position = position;
+  span.phase = phase;
+  span.last = last;
+  span.conv = conv;
+  if (!spans_.empty()) span.first_row = spans_.back().first_row + spans_.back().rows;
+  spans_.push_back(span);
+  items_.push_back({rows, noise, {}});
   room_s_ -= audio_s;
   return static_cast<int>(items_.size()) - 1;
 }
 
 void EncodeBatch::clear(double room_s) {
   items_.clear();
+  spans_.clear();
   room_s_ = room_s;
 }
 
-int DecodeBatch::add(KvSequence& kv, std::span<const RowInput> rows, std::int64_t position, Want want,
-                     std::int32_t condition, const char* phase) {
-  Item item;
-  item.span.first_row = static_cast<std::int32_t>(rows_.size());
-  item.span.rows = static_cast<std::int32_t>(rows.size());
-  item.span.position = position;
-  item.span.condition = condition;
-  item.span.phase = phase;
-  item.span.kv = &kv;
-  item.want = want;
-  items_.push_back(item);
+int DecodeBatch::add(KvSequence& kv, std::span<const RowInput> rows, std::int64_t position,
+                     Want want, std::int32_t condition, const char* phase) {
+  Span span;
+  span.first_row = static_cast<std::int32_t>(rows_.size());
+  span.rows = static_cast<std::int32_t>(rows.size());
+  span.position = position;
+  span.condition = condition;
+  span.phase = phase;
+  span.kv = &kv;
+  spans_.push_back(span);
+  items_.push_back({want, -1, {}});
   rows_.insert(rows_.end(), rows.begin(), rows.end());
-  room_ -= static_cast<std::int32_t>(rows.size());
+  room_ -= span.rows;
   return static_cast<int>(items_.size()) - 1;
 }
 
 void DecodeBatch::clear(std::int32_t room_rows) {
   items_.clear();
+  spans_.clear();
   rows_.clear();
   room_ = room_rows;
 }
 
+void DecodeBatch::seek() {
+  sought_.clear();
+  sought_spans_.clear();
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (items_[i].want == Want::kNothing) continue;
+    Span span = spans_[i];
+    sought_.push_back(span.first_row + span.rows - 1);
+    span.position += span.rows - 1;
+    span.first_row = static_cast<std::int32_t>(sought_.size()) - 1;
+    span.rows = 1;
+    sought_spans_.push_back(span);
+  }
+}
+
 void Session::drain(std::vector<Event>& to) {
-  to.insert(to.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+  to.insert(to.end(), std::make_move_iterator(events_.begin()),
+            std::make_move_iterator(events_.end()));
   events_.clear();
 }
 

@@ -19,36 +19,36 @@ enum class Want : std::uint8_t { kNothing, kToken, kLogits };
 class EncodeBatch {
  public:
   struct Item {
-    Tensor rows;  // what the family encodes, in host memory that outlives the pass
-    Span span;    // first_row and rows are filled in by add
-    Tensor noise;  // [frames, latent] standard normals times their width, or empty for the mean
+    Tensor rows;   // what the family encodes, in host memory that outlives the pass
+    Tensor noise;  // [frames, latent], added to the acoustic mean, or empty for the mean
     Tensor audio;  // the result: [frames, hidden], in the device's arena until the next pass
   };
   explicit EncodeBatch(double room_s) : room_s_(room_s) {}
-  // Audio that still fits this tick. A session plans no more, and at least one step whatever is left
-  // when the batch is empty.
+  // Audio that still fits this tick. A session plans no more, and at least one step whatever is
+  // left when the batch is empty.
   double room_s() const { return room_s_; }
-  // Adds rows of one stream covering `audio_s`; the ticket finds the result. A null conv starts from
-  // zeros and keeps nothing.
+  // Adds rows of one stream covering `audio_s`; the ticket finds the result. A null conv starts
+  // from zeros and keeps nothing.
   int add(const Tensor& rows, double audio_s, ConvState* conv, std::int64_t position, bool last,
           const Tensor& noise = {}, const char* phase = "");
   Tensor audio(int ticket) const { return items_[static_cast<std::size_t>(ticket)].audio; }
   bool empty() const { return items_.empty(); }
   void clear(double room_s);
+  // For the family's encode(): items and their spans, one for one.
   std::vector<Item>& items() { return items_; }
+  std::span<const Span> spans() const { return spans_; }
 
  private:
   double room_s_;
   std::vector<Item> items_;
+  std::vector<Span> spans_;
 };
 
 // Rows of several sessions for one decoder pass, and the tokens or logits that came out of it.
 class DecodeBatch {
  public:
   struct Item {
-    Span span;  // first_row counts in rows()
     Want want = Want::kNothing;
-    std::int32_t picked = -1;  // its row among the picked ones
     std::int32_t token = -1;
     std::span<const float> logits;  // in host memory, until the next pass
   };
@@ -63,15 +63,25 @@ class DecodeBatch {
   bool empty() const { return items_.empty(); }
   void clear(std::int32_t room_rows);
 
-  // For the family's decode().
+  // For the family's decode(): items and their spans, one for one, and the rows of all of them.
   std::vector<Item>& items() { return items_; }
+  std::span<const Span> spans() const { return spans_; }
   std::span<const RowInput> rows() const { return rows_; }
+  // The last row of each item that wants something, and whose it is; filled by seek().
+  std::span<const std::int32_t> sought() const { return sought_; }
+  std::span<const Span> sought_spans() const { return sought_spans_; }
+  void seek();
+  std::vector<std::int32_t>& tokens() { return tokens_; }
   std::vector<float>& logits_storage() { return logits_storage_; }
 
  private:
   std::int32_t room_;
   std::vector<Item> items_;
+  std::vector<Span> spans_;
   std::vector<RowInput> rows_;
+  std::vector<std::int32_t> sought_;
+  std::vector<Span> sought_spans_;
+  std::vector<std::int32_t> tokens_;
   std::vector<float> logits_storage_;
 };
 

@@ -57,7 +57,8 @@ std::vector<std::byte> taps_first(const RawTensor& raw) {
     for (std::int64_t i = 0; i < in; ++i) {
       for (std::int64_t k = 0; k < kernel; ++k) {
         std::memcpy(bytes.data() + static_cast<std::size_t>((o * kernel + k) * in + i) * size,
-                    raw.bytes.data() + static_cast<std::size_t>((o * in + i) * kernel + k) * size, size);
+                    raw.bytes.data() + static_cast<std::size_t>((o * in + i) * kernel + k) * size,
+                    size);
       }
     }
   }
@@ -104,13 +105,14 @@ std::string Binder::name(std::string_view child) const {
   return full;
 }
 
-bool Binder::has(std::string_view child) const { return checkpoint_.find(name(child)) != nullptr; }
+bool Binder::has(std::string_view child) const {
+  return checkpoint_.find(name(child)) != nullptr;
+}
 
 const RawTensor& Binder::claim(const std::string& name) const {
   const RawTensor& raw = checkpoint_.tensor(name);
   if (state_->claimed.insert(name).second) {
-    state_->parameters +=
-        static_cast<std::int64_t>(raw.bytes.size()) / raw_type_bytes(raw.type);
+    state_->parameters += static_cast<std::int64_t>(raw.bytes.size()) / raw_type_bytes(raw.type);
   }
   return raw;
 }
@@ -176,33 +178,40 @@ Conv1d Binder::conv(std::string_view child, std::int32_t out, std::int32_t in, s
   state += std::int64_t{kernel - stride} * in;
   if (groups == 1) {
     const std::vector<std::byte> bytes = taps_first(raw);
-    made.linear.weight = place(dense_weight(dense_format(raw), bytes, out, kernel * in), here.scope_,
-                               Use::kProjection);
+    made.linear.weight = place(dense_weight(dense_format(raw), bytes, out, kernel * in),
+                               here.scope_, Use::kProjection);
   } else {
     // Few values and one kernel: depthwise taps are always float32.
     const std::vector<float> values = widened(raw);
-    made.linear.weight = place(dense_weight(kFormatF32, std::as_bytes(std::span(values)), out, kernel),
-                               here.scope_, Use::kProjection);
+    made.linear.weight =
+        place(dense_weight(kFormatF32, std::as_bytes(std::span(values)), out, kernel), here.scope_,
+              Use::kProjection);
   }
   checkpoint_.release(raw);
   made.linear.bias = here.vector("bias", out);
   return made;
 }
 
-void Binder::ignore(std::string_view prefix) const { state_->ignored.emplace_back(name(prefix)); }
+void Binder::ignore(std::string_view prefix) const {
+  state_->ignored.emplace_back(name(prefix));
+}
 
 void Binder::finish() const {
   for (const RawTensor& raw : checkpoint_.tensors()) {
     if (state_->claimed.count(raw.name) != 0) continue;
-    const bool known = std::any_of(state_->ignored.begin(), state_->ignored.end(),
-                                   [&](const std::string& front) { return starts_with(raw.name, front); });
+    const bool known =
+        std::any_of(state_->ignored.begin(), state_->ignored.end(),
+                    [&](const std::string& front) { return starts_with(raw.name, front); });
     if (known) continue;
     fail(Code::kUnsupported, "%s in %s: a tensor that this model has no place for (%s, %s)",
-         raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type), shape_text(raw.shape).c_str());
+         raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type),
+         shape_text(raw.shape).c_str());
   }
 }
 
-std::int64_t Binder::parameters() const { return state_->parameters; }
+std::int64_t Binder::parameters() const {
+  return state_->parameters;
+}
 
 std::vector<std::string> Binder::formats() const {
   return {state_->formats.begin(), state_->formats.end()};

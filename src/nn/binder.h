@@ -1,5 +1,5 @@
-// Binder walks a checkpoint the way the reference's modules are nested: each call checks name, shape
-// and format, places the result on the device and keeps it in the model's WeightStore.
+// Binder walks a checkpoint the way the reference's modules are nested: each call checks name,
+// shape and format, places the result on the device and keeps it in the model's WeightStore.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,17 @@ class Binder {
   Binder at(std::string_view child) const;             // "model" -> "model.layers"
   Binder at(std::string_view child, int index) const;  // "layers" -> "layers.3"
   Linear linear(std::string_view name, std::int32_t out, std::int32_t in, bool bias = false) const;
-  const DeviceWeight* table(std::string_view name, std::int32_t rows, std::int32_t cols, Use use) const;
+  const DeviceWeight* table(std::string_view name, std::int32_t rows, std::int32_t cols,
+                            Use use) const;
   // weight [out, in / groups, kernel] in the file; state grows by what the layer keeps.
   Conv1d conv(std::string_view name, std::int32_t out, std::int32_t in, std::int32_t kernel,
               std::int32_t stride, std::int32_t groups, std::int64_t& state) const;
   Tensor vector(std::string_view name, std::int32_t size) const;  // widened to float32
-  bool has(std::string_view name) const;  // a tensor of this full name below the scope
-  void ignore(std::string_view prefix) const;  // known and not needed: everything below it
-  void finish() const;                         // throws for the first tensor nobody asked for
-  std::int64_t parameters() const;             // of everything bound so far
-  std::vector<std::string> formats() const;    // of the weights bound so far
+  bool has(std::string_view name) const;           // a tensor of this full name below the scope
+  void ignore(std::string_view prefix) const;      // known and not needed: everything below it
+  void finish() const;                             // throws for the first tensor nobody asked for
+  std::int64_t parameters() const;                 // of everything bound so far
+  std::vector<std::string> formats() const;        // of the weights bound so far
   std::string name(std::string_view child) const;  // "model.layers.3.self_attn.q_proj"
 
  private:

@@ -16,7 +16,8 @@ const char* dtype_name(DType dtype) {
 }
 
 Tensor Tensor::slice(std::int64_t first_row, std::int64_t count) const {
-  check(first_row >= 0 && count >= 0 && first_row + count <= rows, "a slice lies inside its tensor");
+  check(first_row >= 0 && count >= 0 && first_row + count <= rows,
+        "a slice lies inside its tensor");
   Tensor part = *this;
   part.data = data + first_row * stride * dtype_bytes(dtype);
   part.rows = count;
@@ -34,7 +35,9 @@ Tensor host_rows(std::span<const float> values, std::int64_t rows) {
   return view;
 }
 
-Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+Buffer::Buffer(Buffer&& other) noexcept {
+  *this = std::move(other);
+}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(bytes_, other.bytes_);
@@ -65,7 +68,8 @@ Buffer allocate_host(std::size_t bytes) {
 }
 
 Buffer reserve_addresses(std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) fail(Code::kExhausted, "%zu bytes of address space asked for", bytes);
   return {memory, bytes, Memory::kHost,
           [](void* p, void* length) noexcept { munmap(p, reinterpret_cast<std::size_t>(length)); },

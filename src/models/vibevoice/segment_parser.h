@@ -14,8 +14,8 @@ struct ParsedSegment {
   double end_s = 0;
   bool has_start = false;
   bool has_end = false;
-  std::int32_t speaker = -1;   // -1: none, or a label that is no integer
-  std::string speaker_label;   // what stood there when it was no integer ("N/A")
+  std::int32_t speaker = -1;  // -1: none, or a label that is no integer
+  std::string speaker_label;  // what stood there when it was no integer ("N/A")
   std::string text;
   // Byte range of the raw Content value in the whole text fed so far (inside the quotes), so that
   // the tokens it came from can be found; both 0 for fallback segments.
@@ -36,11 +36,36 @@ class SegmentParser {
   const std::string& text() const { return text_; }
 
  private:
+  enum class State : std::uint8_t { kPlain, kBracket, kArray, kObject, kString, kEscape };
+
+  bool step(std::size_t position);
+  bool step_outside(std::size_t position);
+  void step_object(std::size_t position);
+  void close_bracket(std::size_t position);
+  std::size_t restart_point(std::size_t colon) const;
+  bool is_wrapper(std::size_t inner) const;
+  void restart_object(std::size_t position);
+  void begin_object(std::size_t position, bool bare);
+  void end_object(std::size_t end, bool is_whole);
+  void open_array(std::size_t position);
+  void take_plain(std::size_t begin, std::size_t end);
+  void add(ParsedSegment segment);
+  void release_pending(const ParsedSegment* next);
+
   std::string text_;
   std::size_t scanned_ = 0;
-  int state_ = 0;
+  State state_ = State::kPlain;
+  std::size_t bracket_at_ = 0;  // of the '[' that may start the array
   std::size_t object_begin_ = 0;
-  std::size_t given_ = 0;
+  std::size_t plain_begin_ = 0;  // of the text that belongs to no object so far
+  std::string stack_;            // brackets open inside the object, its own brace first
+  bool bare_ = false;  // the object stands in no array: plain text, if it has no known key
+  bool array_seen_ = false;
+  bool closed_ = false;
+  bool object_found_ = false;
+  double last_end_s_ = 0;
+  std::vector<ParsedSegment> pending_;  // wait for the next Start, which is their End
+  std::vector<ParsedSegment> ready_;
 };
 
 // The two reference parsers, for parity of parsers; see section 7.2. Values are kept as text.
@@ -49,7 +74,8 @@ struct StrictSegment {
 };
 // microsoft/VibeVoice, post_process_transcription: empty on any failure.
 std::vector<StrictSegment> parse_strict_ms(std::string_view text);
-// transformers, VibeVoiceAsrProcessor parsed mode: false means it returns the stripped text instead.
+// transformers, VibeVoiceAsrProcessor parsed mode: false means it returns the stripped text
+// instead.
 bool parse_strict_hf(std::string_view text, std::vector<StrictSegment>& out, std::string& stripped);
 
 }  // namespace verbatim::vibevoice

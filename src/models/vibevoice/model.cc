@@ -1,0 +1,277 @@
+// Loading, and the two passes. Reference: vibevoice/modular/modeling_vibevoice_asr.py.
+#include "models/vibevoice/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "checkpoint/checkpoint.h"
+#include "models/vibevoice/prompt.h"
+#include "models/vibevoice/session_offline.h"
+#include "text/vocabulary_json.h"
+
+namespace verbatim::vibevoice {
+namespace {
+
+constexpr std::size_t kTokenizerLimit = std::size_t{64} << 20;
+
+// Tokens that speech can make: ten a second is above the fastest speech with its JSON, and the
+// reference stops at 32768.
+constexpr double kTokensPerSecond = 10;
+constexpr std::int64_t kTokensAtLeast = 512;
+constexpr std::int64_t kTokensAtMost = 32768;
+
+std::unique_ptr<Tokenizer> load_tokenizer(const Checkpoint& checkpoint, const Config& config,
+                                          const LoadOptions& options, std::string& path) {
+  path = options.tokenizer;
+  bool bundled = false;
+  if (path.empty() && checkpoint.has_file("tokenizer.json"))
+    path = checkpoint.path("tokenizer.json");
+  if (path.empty()) {
+    path = options.fallback_tokenizer;
+    bundled = true;
+  }
+  if (path.empty()) {
+    fail(Code::kNotFound, "%s: holds no tokenizer.json; give one with --tokenizer",
+         checkpoint.folder().c_str());
+  }
+  auto made =
+      std::make_unique<Tokenizer>(read_tokenizer_json(read_file(path, kTokenizerLimit), path));
+  if (made->size() > config.vocab_size) {
+    fail(Code::kCorrupt, "%s: %d tokens do not fit the checkpoint's vocab_size %d%s", path.c_str(),
+         made->size(), config.vocab_size,
+         bundled ? "; the folder holds no tokenizer.json of its own, give one with --tokenizer"
+                 : "");
+  }
+  // The bundled one belongs to Qwen2.5, whose checkpoints pad its 151,665 tokens by a few hundred.
+  if (bundled && made->size() + 2048 < config.vocab_size) {
+    fail(
+        Code::kNotFound,
+        "%s: holds no tokenizer.json, and the bundled Qwen2.5 one has %d tokens for vocab_size %d; "
+        "give one with --tokenizer",
+        checkpoint.folder().c_str(), made->size(), config.vocab_size);
+  }
+  const std::int32_t slot = made->special("<|box_start|>");
+  made->special("<|endoftext|>");
+  if (config.audio_token >= 0 && config.audio_token != slot) {
+    fail(Code::kCorrupt, "config.json: audio_token_id is %d, %s has <|box_start|> at %d",
+         config.audio_token, path.c_str(), slot);
+  }
+  return made;
+}
+
+std::string folder_name(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages,
+                     const LoadOptions& options)
+    : config_(read_config(checkpoint)) {
+  const Names names(checkpoint);
+  tokenizer_ = load_tokenizer(checkpoint, config_, options, info_.tokenizer);
+  Device& first = *stages.front().device;
+  const Binder binder(checkpoint, first, store_);
+  const std::int32_t hidden = config_.decoder.hidden_size;
+  acoustic_ = std::make_unique<ConvEncoder>("a", config_.acoustic, names, Which::kAcoustic, binder,
+                                            state_values_);
+  semantic_ = std::make_unique<ConvEncoder>("s", config_.semantic, names, Which::kSemantic, binder,
+                                            state_values_);
+  acoustic_connector_ = std::make_unique<Connector>("a", names, Which::kAcoustic,
+                                                    config_.acoustic.vae_dim, hidden, binder);
+  semantic_connector_ = std::make_unique<Connector>("s", names, Which::kSemantic,
+                                                    config_.semantic.vae_dim, hidden, binder);
+  const Binder lm = binder.at(names.decoder());
+  const bool tied = names.lm_head().empty() && config_.tie_word_embeddings;
+  embed_tokens_ =
+      lm.table("embed_tokens", config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
+  decoder_ = std::make_unique<Transformer>(
+      "dec", config_.decoder, lm, make_rope_table(config_.decoder.head_dim, config_.rope_theta));
+  norm_ = lm.vector("norm.weight", hidden);
+  if (tied) {
+    lm_head_.weight = embed_tokens_;
+  } else {
+    const std::string head = names.lm_head().empty() ? "lm_head" : names.lm_head();
+    lm_head_ = binder.linear(head, config_.vocab_size, hidden);
+  }
+  binder.ignore(names.ignored());
+  binder.finish();
+  fill_info(checkpoint, binder);
+}
+
+void VibeVoice::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
+  const TransformerConfig& decoder = config_.decoder;
+  info_.family = "vibevoice";
+  info_.name = folder_name(checkpoint.folder());
+  info_.layout = config_.layout == Layout::kOriginal ? "original" : "transformers";
+  info_.sample_rate_hz = config_.sample_rate_hz;
+  info_.audio_tokens_per_s =
+      static_cast<double>(config_.sample_rate_hz) / static_cast<double>(config_.acoustic.hop());
+  info_.max_context = config_.max_position_embeddings;
+  info_.kv = {decoder.num_hidden_layers, decoder.num_key_value_heads, decoder.head_dim};
+  info_.parameters = binder.parameters();
+  info_.formats = binder.formats();
+  info_.vocab_size = config_.vocab_size;
+  const auto size = [&](const char* name, std::int64_t value) {
+    info_.sizes.emplace_back(name, std::to_string(value));
+  };
+  size("hidden_size", decoder.hidden_size);
+  size("intermediate_size", decoder.intermediate_size);
+  size("num_hidden_layers", decoder.num_hidden_layers);
+  size("num_attention_heads", decoder.num_attention_heads);
+  size("num_key_value_heads", decoder.num_key_value_heads);
+  size("head_dim", decoder.head_dim);
+  size("vocab_size", config_.vocab_size);
+  size("acoustic_vae_dim", config_.acoustic.vae_dim);
+  size("semantic_vae_dim", config_.semantic.vae_dim);
+  size("encoder_n_filters", config_.acoustic.n_filters);
+  size("frame_samples", config_.acoustic.hop());
+}
+
+SessionNeeds VibeVoice::needs(const SessionOptions& options, double audio_s) const {
+  const auto samples = static_cast<std::int64_t>(std::ceil(audio_s * config_.sample_rate_hz));
+  const std::int64_t frames = (samples + config_.acoustic.hop() - 1) / config_.acoustic.hop();
+  const Prompt prompt = make_prompt(*tokenizer_, context_text(options, config_.layout),
+                                    duration_text(samples, config_.sample_rate_hz));
+  SessionNeeds needs;
+  // One digit more than the estimate's duration may come.
+  needs.prompt_rows =
+      static_cast<std::int64_t>(prompt.before.size() + prompt.after.size()) + frames + 1;
+  needs.output_rows =
+      options.max_output_tokens > 0
+          ? options.max_output_tokens
+          : std::min(kTokensAtMost,
+                     kTokensAtLeast + static_cast<std::int64_t>(audio_s * kTokensPerSecond));
+  return needs;
+}
+
+std::vector<std::unique_ptr<ConvState>> VibeVoice::conv_states(Device& dev) const {
+  std::vector<std::unique_ptr<ConvState>> states;
+  states.push_back(std::make_unique<ConvState>(
+      dev.allocate(static_cast<std::size_t>(state_values_) * sizeof(float)), state_values_));
+  return states;
+}
+
+std::unique_ptr<Session> VibeVoice::open(const SessionOptions& options, SlotResources& slot,
+                                         const Trace& trace) const {
+  return std::make_unique<OfflineSession>(config_, *tokenizer_, options, slot, trace);
+}
+
+std::int64_t VibeVoice::encode_rows(double audio_s) const {
+  const std::int64_t hop = config_.acoustic.hop();
+  return std::max<std::int64_t>(1,
+                                static_cast<std::int64_t>(audio_s * config_.sample_rate_hz) / hop) *
+         hop;
+}
+
+void VibeVoice::encode(Device& dev, EncodeBatch& batch, const Trace& trace) const {
+  const Spans spans = dev.spans(batch.spans());
+  const std::int64_t samples = batch.spans().back().first_row + batch.spans().back().rows;
+  const Tensor pcm = dev.arena().take(samples, 1, DType::kF32);
+  for (std::size_t i = 0; i < batch.items().size(); ++i) {
+    const Tensor& rows = batch.items()[i].rows;
+    const Span& span = batch.spans()[i];
+    dev.upload(pcm.slice(span.first_row, span.rows),
+               {rows.data, static_cast<std::size_t>(rows.rows) * sizeof(float)});
+  }
+  const Tensor mean_a = acoustic_->forward(dev, pcm, spans, trace);
+  const Tensor mean_s = semantic_->forward(dev, pcm, spans, trace);
+  const Spans frames = dev.strided(spans, config_.acoustic.hop());
+  for (std::size_t i = 0; i < batch.items().size(); ++i) {
+    const Tensor& noise = batch.items()[i].noise;
+    if (noise.empty()) continue;
+    const Span& span = frames.host[i];
+    const ArenaScope scratch(dev.arena());
+    const Tensor here = dev.arena().take(span.rows, mean_a.cols, DType::kF32);
+    dev.upload(here,
+               {noise.data, static_cast<std::size_t>(noise.rows * noise.cols) * sizeof(float)});
+    dev.add(mean_a.slice(span.first_row, span.rows), here);
+  }
+  const Trace here = trace.on(dev, frames);
+  const Tensor from_acoustic = acoustic_connector_->forward(dev, mean_a, {}, here);
+  const Tensor speech = semantic_connector_->forward(dev, mean_s, from_acoustic, here);
+  here("speech", speech);
+  for (std::size_t i = 0; i < batch.items().size(); ++i) {
+    const Span& span = frames.host[i];
+    batch.items()[i].audio = speech.slice(span.first_row, span.rows);
+  }
+}
+
+void VibeVoice::decode(std::span<const Stage> stages, DecodeBatch& batch,
+                       const Trace& trace) const {
+  Device& first = *stages.front().device;
+  Device& last = *stages.back().device;
+  const ArenaScope scratch(last.arena());
+  Tensor x = first.embed(*embed_tokens_, batch.rows());
+  const Spans spans{batch.spans(), {}};
+  trace.on(first, spans)("x", x);
+  x = decoder_->forward(stages, x, batch.spans(), trace);
+  if (const Trace dec = trace.at("dec");
+      dec.listens() && (dec.wants("norm") || trace.wants("step.dec.norm"))) {
+    const ArenaScope all(last.arena());
+    dec.on(last, spans)("norm", last.rms_norm(x, norm_, config_.decoder.rms_norm_eps));
+  }
+  batch.seek();
+  if (!batch.sought().empty()) answer(last, x, batch, trace);
+  for (const Span& span : batch.spans()) span.kv->advance(span.rows);
+}
+
+void VibeVoice::answer(Device& dev, const Tensor& x, DecodeBatch& batch, const Trace& trace) const {
+  const Tensor picked = dev.pick(x, batch.sought());
+  const Tensor norm = dev.rms_norm(picked, norm_, config_.decoder.rms_norm_eps);
+  const Spans spans{batch.sought_spans(), {}};
+  const Trace here = trace.on(dev, spans);
+  const auto count = static_cast<std::size_t>(norm.rows);
+  bool needs_logits = here.wants("logits") || here.wants("step.logits");
+  bool needs_tokens = false;
+  for (const DecodeBatch::Item& item : batch.items()) {
+    needs_logits |= item.want == Want::kLogits;
+    needs_tokens |= item.want == Want::kToken;
+  }
+  if (needs_tokens) {
+    batch.tokens().resize(count);
+    dev.download(std::as_writable_bytes(std::span(batch.tokens())), dev.best(norm, lm_head_));
+  }
+  // The row that decides a token counts among the steps, whichever pass it came from; the last row
+  // of a prompt has its own name as well.
+  here("step.norm", norm);
+  if (needs_logits) {
+    const Tensor logits = dev.linear(norm, lm_head_);
+    here("step.logits", logits);
+    if (batch.sought_spans()[0].phase[0] == '\0') here("logits", logits);
+    batch.logits_storage().resize(count * static_cast<std::size_t>(logits.cols));
+    dev.download(std::as_writable_bytes(std::span(batch.logits_storage())), logits);
+  }
+  std::size_t row = 0;
+  for (DecodeBatch::Item& item : batch.items()) {
+    if (item.want == Want::kNothing) continue;
+    if (item.want == Want::kToken) item.token = batch.tokens()[row];
+    if (item.want == Want::kLogits) {
+      const auto width = static_cast<std::size_t>(config_.vocab_size);
+      item.logits = std::span(batch.logits_storage()).subspan(row * width, width);
+    }
+    ++row;
+  }
+}
+
+namespace {
+
+std::unique_ptr<Model> load(const Checkpoint& checkpoint, std::span<const Stage> stages,
+                            const LoadOptions& options) {
+  return std::make_unique<VibeVoice>(checkpoint, stages, options);
+}
+
+}  // namespace
+}  // namespace verbatim::vibevoice
+
+namespace verbatim {
+
+extern const Family kVibeVoice;
+const Family kVibeVoice{"vibevoice", vibevoice::recognise, vibevoice::load};
+
+}  // namespace verbatim
