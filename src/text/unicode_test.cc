@@ -103,6 +103,16 @@ TEST(Unicode, LongRunsOfMarksAreOrderedWithoutDelay) {
   EXPECT_EQ(text, utf8(std::u32string(150000, 0x0323) + std::u32string(150000, 0x0301)));
 }
 
+TEST(Unicode, MarksOfOneClassKeepTheirOrder) {
+  // More than the sixteen that any sort happens to keep in order.
+  std::u32string marks = U"x";
+  for (int i = 0; i < 12; ++i) marks += {0x030D, 0x0316, 0x030E, 0x0317};
+  std::u32string expected = U"x";
+  for (int i = 0; i < 12; ++i) expected += {0x0316, 0x0317};
+  for (int i = 0; i < 12; ++i) expected += {0x030D, 0x030E};
+  EXPECT_EQ(nfc(utf8(marks)), utf8(expected));
+}
+
 TEST(Unicode, EveryCodePointSurvivesUtf8) {
   for (char32_t code = 0; code < kCodes; ++code) {
     if (is_surrogate(code)) continue;

@@ -261,9 +261,15 @@ void Reader::read_tokens() {
     }
     const auto added = added_.find(name);
     if (added != added_.end()) {
-      if (added->second == token) continue;
-      fail(Code::kCorrupt, "%s: %s: expected id %d as in added_tokens, found %d",
-           model_.name("vocab").c_str(), quoted(name).c_str(), added->second, token);
+      if (added->second != token) {
+        fail(Code::kCorrupt, "%s: %s: expected id %d as in added_tokens, found %d",
+             model_.name("vocab").c_str(), quoted(name).c_str(), added->second, token);
+      }
+      if (spell(name, bytes) && bytes != name) {
+        fail(Code::kCorrupt, "%s: %s: expected a text in added_tokens, found the spelling of bytes",
+             model_.name("vocab").c_str(), quoted(name).c_str());
+      }
+      continue;
     }
     if (!spell(name, bytes)) {
       fail(Code::kCorrupt, "%s: %s: expected characters that spell bytes, found others",

@@ -181,6 +181,13 @@ TEST(VocabularyJson, ContradictionsAreRefusedByName) {
   refused([](auto& root) { added(root, 1)["content"] = "<|endoftext|>"; }, "added_tokens[1]",
           "a second time");
   refused([](auto& root) { vocab(root)["<|im_end|>"] = 300; }, "'<|im_end|>'", "486");
+  refused(
+      [](auto& root) {
+        added(root, 1)["content"] = "\xC3\xA9";
+        added(root, 1)["id"] = vocab(root)["\xC3\xA9"];
+        root["added_tokens"].as_array().resize(2);
+      },
+      "'\xC3\xA9'", "spelling of bytes");
   refused([](auto& root) { vocab(root)["a b"] = 506; }, "'a b'", "spell bytes");
   refused([](auto& root) { vocab(root)["\xE2\x96\x81the"] = 506; }, "model.vocab", "spell bytes");
   refused(
