@@ -1,0 +1,167 @@
+// How a projection and its ceiling are run: the same pool, the same cut over the workers.
+#include "bench/kernel_case.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "tensor/half.h"
+
+namespace verbatim {
+namespace {
+
+constexpr std::size_t kWeightBytes = std::size_t{896} << 20;
+constexpr std::int64_t kFewRows = 8;  // up to here the weights' bytes are the bound
+constexpr std::int64_t kRowBlock = 48;
+
+double now_s() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+float* floats(Buffer& buffer) {
+  return static_cast<float*>(static_cast<void*>(buffer.data()));
+}
+
+float uniform(std::uint32_t& state) {
+  state = state * 1664525u + 1013904223u;
+  return static_cast<float>(static_cast<std::int32_t>(state)) * std::ldexp(1.0F, -31);
+}
+
+}  // namespace
+
+KernelBench::KernelBench(const KernelTable& table, const std::vector<int>& threads)
+    : table_(table), roofline_(roofline(table.isa)) {
+  int most = 1;
+  for (const int count : threads) {
+    pools_.push_back(std::make_unique<ThreadPool>(count, true));
+    most = std::max(most, count);
+  }
+  std::size_t x_floats = 0;
+  std::size_t y_floats = 0;
+  const auto widen = [&](std::int64_t rows, const LinearShape& shape) {
+    x_floats = std::max(x_floats, static_cast<std::size_t>(rows * shape.in));
+    y_floats = std::max(y_floats, static_cast<std::size_t>(rows * shape.out));
+  };
+  for (const LinearShape& shape : kDecoderShapes) widen(512, shape);
+  for (const LinearShape& shape : kEncoderShapes) widen(shape.rows, shape);
+  weights_ = allocate_host(kWeightBytes);
+  x_ = allocate_host(x_floats * sizeof(float));
+  y_ = allocate_host(y_floats * sizeof(float));
+  scratch_ = allocate_host(kLinearScratchBytes * static_cast<std::size_t>(most));
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < x_floats; ++i) floats(x_)[i] = uniform(state);
+}
+
+// Any bytes are a packed weight as long as they are finite numbers of the format.
+void KernelBench::fill(const WeightFormat& format) {
+  constexpr std::size_t kPattern = std::size_t{1} << 20;
+  std::uint32_t state = 2;
+  for (std::size_t at = 0; at < kPattern; at += format.element_bytes) {
+    const float value = uniform(state) * 0.05F;
+    const std::uint16_t half = &format == &kFormatF16 ? to_f16(value) : to_bf16(value);
+    const void* from = format.element_bytes == 4 ? static_cast<const void*>(&value) : &half;
+    std::memcpy(weights_.data() + at, from, format.element_bytes);
+  }
+  for (std::size_t at = kPattern; at < kWeightBytes; at += kPattern) {
+    std::memcpy(weights_.data() + at, weights_.data(), kPattern);
+  }
+}
+
+ThreadPool& KernelBench::pool(int threads) {
+  for (const auto& candidate : pools_) {
+    if (candidate->threads() == threads) return *candidate;
+  }
+  fail(Code::kInternal, "no pool of %d threads was made", threads);
+}
+
+const std::byte* KernelBench::next_copy(std::size_t bytes) {
+  if (weights_at_ + bytes > kWeightBytes) weights_at_ = 0;
+  const std::byte* copy = weights_.data() + weights_at_;
+  weights_at_ += (bytes + 4095) / 4096 * 4096;
+  return copy;
+}
+
+// Cut over the workers as the CPU device cuts it: by rows where there are few panels.
+double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) {
+  LinearCall whole;
+  whole.in_features = one.shape.in;
+  whole.out_features = one.shape.out;
+  whole.x = floats(x_);
+  whole.x_stride = one.shape.in;
+  whole.rows = one.shape.rows;
+  whole.y = floats(y_);
+  whole.y_stride = one.shape.out;
+  const std::int64_t panels = (one.shape.out + kLanes - 1) / kLanes;
+  const bool by_rows = panels < 4 * one.threads && one.shape.rows >= 2 * kRowBlock;
+  const auto body = [&](std::int64_t first, std::int64_t last, int worker) {
+    LinearCall part = whole;
+    part.scratch = scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker);
+    part.panel = by_rows ? 0 : first;
+    part.panels = by_rows ? panels : last - first;
+    if (by_rows) {
+      part.rows = last - first;
+      part.x += first * part.x_stride;
+      part.y += first * part.y_stride;
+    }
+    one.kernel->run(part);
+  };
+  const std::size_t bytes = one.kernel->packed_bytes(one.shape.out, one.shape.in);
+  const double start = now_s();
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    whole.packed = next_copy(bytes);
+    pool(one.threads).parallel_for(by_rows ? whole.rows : panels, by_rows ? kRowBlock : 2, body);
+  }
+  return (now_s() - start) / static_cast<double>(repeats);
+}
+
+// How long `work` multiply-adds would take at the rate of some milliseconds of the loop.
+double KernelBench::run_fma(const KernelCase& one, double work) {
+  constexpr std::int64_t kRounds = 400000;
+  std::vector<std::int64_t> done(static_cast<std::size_t>(one.threads));
+  const double start = now_s();
+  pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
+    float values[4]{1.0F, 0.5F, 0.25F, 0.0F};
+    const std::int64_t rounds = std::strcmp(table_.isa, "scalar") == 0 ? kRounds / 100 : kRounds;
+    done[static_cast<std::size_t>(worker)] = roofline_.fma(rounds, values);
+  });
+  const double seconds = now_s() - start;
+  double total = 0;
+  for (const std::int64_t count : done) total += static_cast<double>(count);
+  return work * seconds / total;
+}
+
+double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats) {
+  std::vector<float> sums(static_cast<std::size_t>(one.threads));
+  const std::size_t part = bytes / static_cast<std::size_t>(one.threads) / 4096 * 4096;
+  const double start = now_s();
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    const std::byte* copy = next_copy(bytes);
+    pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
+      const auto index = static_cast<std::size_t>(worker);
+      sums[index] += roofline_.read(copy + index * part, part);
+    });
+  }
+  const double seconds = (now_s() - start) / static_cast<double>(repeats);
+  check(std::isfinite(sums[0]), "the bytes are finite numbers");
+  return seconds * static_cast<double>(bytes) / static_cast<double>(part * sums.size());
+}
+
+KernelTimes KernelBench::measure(const KernelCase& one) {
+  constexpr std::size_t kLongRead = std::size_t{64} << 20;  // enough that a start costs nothing
+  const LinearShape& shape = one.shape;
+  const std::size_t bytes = one.kernel->packed_bytes(shape.out, shape.in);
+  if (shape.rows <= kFewRows) {
+    const auto repeats = static_cast<std::int64_t>((kLongRead + bytes - 1) / bytes);
+    const double ceiling_s = run_read(one, bytes, repeats);
+    return {run_projection(one, repeats), ceiling_s};
+  }
+  const double work = static_cast<double>(shape.rows) * shape.in * shape.out;
+  const double ceiling_s = run_fma(one, work);
+  const auto repeats = static_cast<std::int64_t>(std::clamp(0.004 / ceiling_s, 1.0, 100.0));
+  return {run_projection(one, repeats), ceiling_s};
+}
+
+}  // namespace verbatim

@@ -1,0 +1,57 @@
+// One projection, measured beside its ceiling.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "bench/roofline.h"
+#include "cpu/kernel_table.h"
+#include "cpu/kernels/linear_shapes.h"
+#include "tensor/tensor.h"
+
+namespace verbatim {
+
+struct KernelCase {
+  const LinearKernel* kernel = nullptr;
+  LinearShape shape{};
+  int threads = 1;
+  std::string group;  // whose mean it belongs to: "512 rows", "encoder", "29 rows", "1 row"
+};
+
+struct KernelTimes {
+  double kernel_s = 0;   // the best run of the projection
+  double ceiling_s = 0;  // what the ceiling would have taken for the same work
+};
+
+// Weights far larger than any cache, activations, and the threads: made once for all cases of a
+// format. Every run takes the next copy, so that weights always come from memory.
+class KernelBench {
+ public:
+  KernelBench(const KernelTable& table, const std::vector<int>& threads);
+  void fill(const WeightFormat& format);
+  // One run of the ceiling and one of the projection, next to each other. Both are repeated inside
+  // to last about a millisecond.
+  KernelTimes measure(const KernelCase& one);
+
+ private:
+  struct Scratch;
+  ThreadPool& pool(int threads);
+  double run_projection(const KernelCase& one, std::int64_t repeats);
+  double run_fma(const KernelCase& one, double work);
+  double run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats);
+  const std::byte* next_copy(std::size_t bytes);
+
+  const KernelTable& table_;
+  const Roofline& roofline_;
+  std::vector<std::unique_ptr<ThreadPool>> pools_;
+  Buffer weights_;
+  std::size_t weights_at_ = 0;
+  Buffer x_;
+  Buffer y_;
+  Buffer scratch_;
+};
+
+}  // namespace verbatim

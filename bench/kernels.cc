@@ -1,0 +1,185 @@
+// verbatim-bench kernels: every projection's share of its ceiling. Google Benchmark runs the cases;
+// the reporter here keeps the best times and prints shares, means and worst cases.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "bench/commands.h"
+#include "bench/kernel_case.h"
+
+namespace verbatim {
+namespace {
+
+struct Result {
+  KernelCase what;
+  KernelTimes best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+  double share() const { return best.ceiling_s / best.kernel_s; }
+};
+
+// Google Benchmark's own table would show times; what counts here are ratios, printed at the end.
+class Quiet final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>&) override {}
+};
+
+struct Mean {
+  double log_sum = 0;
+  int count = 0;
+  double worst = std::numeric_limits<double>::max();
+  std::string worst_case;
+
+  void add(double share, const std::string& name) {
+    log_sum += std::log(share);
+    ++count;
+    if (share < worst) {
+      worst = share;
+      worst_case = name;
+    }
+  }
+  double value() const { return std::exp(log_sum / count); }
+};
+
+std::string shape_name(const LinearShape& shape) {
+  return formatted("%lld x %d -> %d", static_cast<long long>(shape.rows), shape.in, shape.out);
+}
+
+std::string mean_name(const Result& result) {
+  return formatted("%-4s %d thread%s %s", result.what.kernel->format->name, result.what.threads,
+                   result.what.threads == 1 ? " " : "s", result.what.group.c_str());
+}
+
+double gigabytes_per_s(const Result& result) {
+  const LinearShape& shape = result.what.shape;
+  return static_cast<double>(result.what.kernel->packed_bytes(shape.out, shape.in)) /
+         result.best.kernel_s / 1e9;
+}
+
+double gigaflops(const Result& result) {
+  const LinearShape& shape = result.what.shape;
+  return 2.0 * static_cast<double>(shape.rows) * shape.in * shape.out / result.best.kernel_s / 1e9;
+}
+
+void print_table(const char* isa, const std::vector<Result>& results) {
+  std::printf("isa %s\n%-4s %7s  %-22s %9s %9s %7s  %s\n", isa, "", "threads", "rows x in -> out",
+              "GFLOP/s", "GB/s", "share", "of");
+  std::map<std::string, Mean> means;
+  std::vector<std::string> order;
+  for (const Result& result : results) {
+    const KernelCase& what = result.what;
+    std::printf("%-4s %7d  %-22s %9.1f %9.1f %7.3f  %s\n", what.kernel->format->name, what.threads,
+                shape_name(what.shape).c_str(), gigaflops(result), gigabytes_per_s(result),
+                result.share(), what.shape.rows == 1 ? "read" : "fma");
+    if (means.find(mean_name(result)) == means.end()) order.push_back(mean_name(result));
+    means[mean_name(result)].add(result.share(), shape_name(what.shape));
+  }
+  std::printf("\n%-28s %7s %7s  %s\n", "geometric means", "share", "worst", "at");
+  for (const std::string& name : order) {
+    const Mean& mean = means[name];
+    std::printf("%-28s %7.3f %7.3f  %s\n", name.c_str(), mean.value(), mean.worst,
+                mean.worst_case.c_str());
+  }
+}
+
+void print_json(const char* isa, const std::vector<Result>& results) {
+  std::printf("{\"isa\": \"%s\", \"cases\": [", isa);
+  const char* separator = "\n";
+  for (const Result& result : results) {
+    const KernelCase& what = result.what;
+    std::printf(
+        "%s  {\"format\": \"%s\", \"threads\": %d, \"group\": \"%s\", \"rows\": %lld, "
+        "\"in\": %d, \"out\": %d, \"seconds\": %.9f, \"ceiling_seconds\": %.9f, "
+        "\"ceiling\": \"%s\", \"share\": %.4f}",
+        separator, what.kernel->format->name, what.threads, what.group.c_str(),
+        static_cast<long long>(what.shape.rows), what.shape.in, what.shape.out,
+        result.best.kernel_s, result.best.ceiling_s, what.shape.rows == 1 ? "read" : "fma",
+        result.share());
+    separator = ",\n";
+  }
+  std::printf("\n]}\n");
+}
+
+const KernelTable& table_for(const std::string& isa) {
+  std::string known;
+  for (const KernelTable* table : kernel_tables()) {
+    if (!table->runs_here()) continue;
+    if (isa.empty() || isa == table->isa) return *table;
+    known += std::string(known.empty() ? "" : ", ") + table->isa;
+  }
+  fail(Code::kInvalidArgument, "--isa: expected one of %s, found %s", known.c_str(), isa.c_str());
+}
+
+bool wanted(const std::vector<std::string>& names, const char* name) {
+  if (names.empty()) return true;
+  for (const std::string& candidate : names) {
+    if (candidate == name) return true;
+  }
+  return false;
+}
+
+std::vector<KernelCase> cases_of(const LinearKernel& kernel, int threads,
+                                 const std::vector<int>& rows) {
+  std::vector<KernelCase> cases;
+  for (const int count : rows.empty() ? std::vector<int>{512, 29, 1} : rows) {
+    for (LinearShape shape : kDecoderShapes) {
+      shape.rows = count;
+      cases.push_back(
+          {&kernel, shape, threads, formatted("%d row%s", count, count == 1 ? "" : "s")});
+    }
+  }
+  if (!rows.empty()) return cases;
+  for (const LinearShape& shape : kEncoderShapes)
+    cases.push_back({&kernel, shape, threads, "encoder"});
+  return cases;
+}
+
+}  // namespace
+
+int bench_kernels(const KernelBenchOptions& options) {
+  const KernelTable& table = table_for(options.isa);
+  KernelBench bench(table, options.threads);
+  std::vector<Result> results;
+  for (const LinearKernel& kernel : table.linear) {
+    if (!wanted(options.formats, kernel.format->name)) continue;
+    for (const int threads : options.threads) {
+      for (KernelCase& one : cases_of(kernel, threads, options.rows)) {
+        results.emplace_back().what = std::move(one);
+      }
+    }
+  }
+  if (results.empty()) fail(Code::kInvalidArgument, "--format: no such weight format");
+  const WeightFormat* filled = nullptr;
+  for (Result& result : results) {
+    benchmark::RegisterBenchmark(
+        mean_name(result).c_str(),
+        [&](benchmark::State& state) {
+          if (filled != result.what.kernel->format) bench.fill(*result.what.kernel->format);
+          filled = result.what.kernel->format;
+          for ([[maybe_unused]] auto iteration : state) {
+            const KernelTimes times = bench.measure(result.what);
+            result.best.kernel_s = std::min(result.best.kernel_s, times.kernel_s);
+            result.best.ceiling_s = std::min(result.best.ceiling_s, times.ceiling_s);
+            state.SetIterationTime(times.kernel_s);
+          }
+        })
+        ->UseRealTime()
+        ->MinTime(options.seconds);
+  }
+  Quiet quiet;
+  benchmark::RunSpecifiedBenchmarks(&quiet);
+  if (options.json) {
+    print_json(table.isa, results);
+  } else {
+    print_table(table.isa, results);
+  }
+  return 0;
+}
+
+}  // namespace verbatim

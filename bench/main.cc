@@ -1,0 +1,33 @@
+// verbatim-bench: measures what this build does on this machine.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/error.h"
+#include "bench/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures verbatim on this machine"};
+  app.require_subcommand(1);
+  verbatim::KernelBenchOptions kernels;
+  CLI::App* command = app.add_subcommand(
+      "kernels", "Each projection's share of a loop of multiply-adds or of a prefetched read");
+  command->add_option("--isa", kernels.isa, "instruction set; the best that runs here by default");
+  command->add_option("--format", kernels.formats, "weight formats, comma separated")
+      ->delimiter(',');
+  command->add_option("--threads", kernels.threads, "numbers of threads, comma separated")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--rows", kernels.rows, "row counts of the decoder's shapes alone")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 512));
+  command->add_option("--seconds", kernels.seconds, "time for each case")
+      ->check(CLI::Range(0.01, 60.0));
+  command->add_flag("--json", kernels.json, "print JSON");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return verbatim::bench_kernels(kernels);
+  } catch (const verbatim::Error& error) {
+    std::fprintf(stderr, "verbatim-bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,11 @@
+// The ceilings of the neon lanes.
+#include "bench/roofline.h"
+#include "bench/roofline_loops.h"
+#include "cpu/isa/neon/lanes.h"
+
+namespace verbatim::neon {
+
+extern const Roofline kRoofline;
+constinit const Roofline kRoofline{"neon", &fma_loop<Lanes>, &read_loop<Lanes>};
+
+}  // namespace verbatim::neon
