@@ -30,8 +30,9 @@ class FlacReader : public FrameReader {
       fail(Code::kUnsupported, "%s: libFLAC: %s", name(),
            FLAC__StreamDecoderInitStatusString[status]);
     decode_until([this] { return sample_rate_hz_ != 0; });
-    if (sample_rate_hz_ == 0 && !is_at_end_)
-      fail(Code::kCorrupt, "%s: not a whole FLAC file: it begins with no STREAMINFO", name());
+    if (sample_rate_hz_ == 0)
+      fail(Code::kCorrupt, "%s: not a whole FLAC file: no STREAMINFO names its sample rate",
+           name());
     check_audio_shape(name(), sample_rate_hz_, channels_);
     decode_until([this] { return !samples_.empty(); });
     if (samples_.empty()) fail(Code::kCorrupt, "%s: holds no audio", name());
@@ -89,6 +90,7 @@ class FlacReader : public FrameReader {
     FlacReader& reader = self(client);
     try {
       *count = reader.input_->read_units(std::as_writable_bytes(std::span(bytes, *count)), 1);
+      reader.has_input_ended_ = *count == 0;
       return *count == 0 ? FLAC__STREAM_DECODER_READ_STATUS_END_OF_STREAM
                          : FLAC__STREAM_DECODER_READ_STATUS_CONTINUE;
     } catch (...) {
@@ -106,7 +108,6 @@ class FlacReader : public FrameReader {
     reader.channels_ = static_cast<std::int32_t>(info.channels);
     if (info.total_samples > 0)
       reader.total_frames_ = static_cast<std::int64_t>(info.total_samples);
-    if (info.sample_rate == 0) reader.problem_ = "a sample rate of 0 Hz";
   }
 
   static FLAC__StreamDecoderWriteStatus on_frame(const FLAC__StreamDecoder*,
@@ -137,8 +138,9 @@ class FlacReader : public FrameReader {
   static void on_error(const FLAC__StreamDecoder*, FLAC__StreamDecoderErrorStatus status,
                        void* client) {
     FlacReader& reader = self(client);
-    // Tags that other programs hang behind the last frame are no loss.
-    if (!reader.has_all() && reader.problem_ == nullptr)
+    // Tags that other programs hang behind the last frame are no loss, and a frame that the end of
+    // the file cuts is told by add_notes().
+    if (!reader.has_all() && !reader.has_input_ended_ && reader.problem_ == nullptr)
       reader.problem_ = FLAC__StreamDecoderErrorStatusString[status];
   }
 
@@ -150,6 +152,7 @@ class FlacReader : public FrameReader {
   std::int64_t decoded_frames_ = 0;
   std::vector<float> samples_;  // of the last block, interleaved
   std::size_t first_ = 0;       // of samples_: not yet given
+  bool has_input_ended_ = false;
   bool is_at_end_ = false;
   const char* problem_ = nullptr;
   std::exception_ptr failure_;

@@ -1,0 +1,102 @@
+// Where somebody speaks: energy over an adaptive noise floor, with a hangover.
+#include "audio/vad.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/math.h"
+
+namespace verbatim {
+namespace {
+
+constexpr double kFrameS = 0.02;
+
+double energy_ratio(double decibels) {
+  return math_exp(decibels * 0.23025850929940457);
+}
+
+std::int64_t frames_in(double seconds) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / kFrameS + 0.5));
+}
+
+}  // namespace
+
+Vad::Vad(std::int32_t sample_rate_hz, const VadOptions& options)
+    : frame_samples_(
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(sample_rate_hz * kFrameS + 0.5))),
+      over_floor_(energy_ratio(options.over_floor_db)),
+      least_energy_(energy_ratio(options.least_db)),
+      least_frames_(frames_in(options.least_speech_s)),
+      hangover_frames_(frames_in(options.hangover_s)),
+      recent_(static_cast<std::size_t>(frames_in(options.floor_s))) {
+  check(sample_rate_hz > 0, "a sample rate is positive");
+  frame_s_ = static_cast<double>(frame_samples_) / sample_rate_hz;
+}
+
+void Vad::push(std::span<const float> samples) {
+  for (const float sample : samples) {
+    const double wide = static_cast<double>(sample);
+    sum_ += wide * wide;
+    if (++filled_ == frame_samples_) end_frame();
+  }
+}
+
+void Vad::end_frame() {
+  const double energy = sum_ / static_cast<double>(frame_samples_);
+  sum_ = 0;
+  filled_ = 0;
+  // The first frames repeat themselves, so that a clip does not begin in silence that is not there.
+  if (frames_ == 0) last_[0] = last_[1] = energy;
+  const double smooth = (energy + last_[0] + last_[1]) * (1.0 / 3);
+  last_[1] = std::exchange(last_[0], energy);
+  const auto size = static_cast<std::int64_t>(recent_.size());
+  recent_[static_cast<std::size_t>(frames_ % size)] = smooth;
+  const std::int64_t known = std::min(frames_ + 1, size);
+  const double floor = *std::min_element(recent_.begin(), recent_.begin() + known);
+
+  const std::int64_t frame = frames_++;
+  const bool is_loud = smooth > floor * over_floor_ && smooth > least_energy_;
+  if (is_loud) {
+    if (loud_++ == 0 && !is_speech_) start_ = frame;
+    last_loud_ = frame;
+    if (loud_ >= least_frames_) is_speech_ = true;
+    return;
+  }
+  loud_ = 0;
+  if (is_speech_ && frame - last_loud_ >= hangover_frames_) {
+    done_.push_back(
+        {static_cast<double>(start_) * frame_s_, static_cast<double>(last_loud_ + 1) * frame_s_});
+    is_speech_ = false;
+  }
+}
+
+void Vad::finish() {
+  if (!is_speech_) return;
+  done_.push_back(
+      {static_cast<double>(start_) * frame_s_, static_cast<double>(last_loud_ + 1) * frame_s_});
+  is_speech_ = false;
+}
+
+std::vector<Interval> Vad::take() {
+  return std::exchange(done_, {});
+}
+
+double uncovered_s(std::span<const Interval> speech, std::span<const Interval> covered) {
+  std::vector<Interval> sorted(covered.begin(), covered.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Interval& a, const Interval& b) { return a.start_s < b.start_s; });
+  double sum = 0;
+  for (const Interval& interval : speech) {
+    double at = interval.start_s;
+    for (const Interval& cover : sorted) {
+      if (cover.end_s <= at || cover.start_s >= interval.end_s) continue;
+      sum += std::max(0.0, cover.start_s - at);
+      at = std::max(at, cover.end_s);
+    }
+    sum += std::max(0.0, interval.end_s - at);
+  }
+  return sum;
+}
+
+}  // namespace verbatim
