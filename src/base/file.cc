@@ -195,13 +195,14 @@ void SpooledFile::append(std::span<const std::byte> bytes) {
     return;
   }
   if (file_ < 0) spill();
+  const std::uint64_t grown = size_ + bytes.size();
   const int error =
       write_all(file_, data, bytes.size(), static_cast<std::int64_t>(size_ - head_.size()));
   if (error != 0) {
     fail(Code::kIo, "%s: a temporary file cannot grow to %llu bytes: %s", folder_.c_str(),
-         static_cast<unsigned long long>(size_ + bytes.size()), reason(error).c_str());
+         static_cast<unsigned long long>(grown), reason(error).c_str());
   }
-  size_ += bytes.size();
+  size_ = grown;
 }
 
 // Opens the file for what does not fit; what is in memory stays there.

@@ -8,6 +8,7 @@
 namespace verbatim {
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the flag.
 std::atomic<bool> interrupted_{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may set the flag");
 

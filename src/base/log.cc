@@ -15,8 +15,10 @@ void to_stderr(Level level, std::string_view line) {
                static_cast<int>(line.size()), line.data());
 }
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the sink.
 std::atomic<Level> threshold_{Level::kWarn};
 std::atomic<LogSink> sink_{to_stderr};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 
@@ -25,6 +27,7 @@ void log(Level level, const char* format, ...) {
   char text[2048];
   va_list arguments;
   va_start(arguments, format);
+  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started in the line above.
   const int size = std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (size < 0) return;

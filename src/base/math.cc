@@ -277,7 +277,7 @@ double erf_of_positive(double x) {
     const double curve = square * polynomial(square, kErfSeries);
     return x + x * (kTwoOverRootPiLessOne + kTwoOverRootPi * curve);
   }
-  const auto nearest = static_cast<int>(x / kErfStep + 0.5);
+  const auto nearest = static_cast<int>(to_whole(x / kErfStep));
   const auto index = static_cast<std::size_t>(nearest - 2);
   const double t = x - nearest * kErfStep;  // exact
   const Pair& value = kErfAt[index].value;

@@ -102,6 +102,7 @@ struct Job {
 
 }  // namespace
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the gaps keep cache lines apart.
 struct ThreadPool::Shared {
   struct alignas(64) Ticket {
     std::atomic<int> number{0};
