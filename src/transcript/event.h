@@ -60,9 +60,9 @@ struct SegmentDone {
   Segment segment;
 };
 struct Progress {
-  const char* stage = "";  // queued, read, encode, prefill, decode
-  double done_s = 0;       // audio seconds
-  double total_s = 0;      // 0: unknown
+  const char* stage = "";   // queued, read, encode, prefill, decode
+  double done_s = 0;        // audio seconds
+  double total_s = 0;       // 0: unknown
   std::int64_t tokens = 0;  // generated so far
 };
 struct Done {

@@ -45,6 +45,20 @@ std::size_t rank_of(std::string_view key) {
   return static_cast<std::size_t>(found - kKeys.begin());
 }
 
+bool begins_key(std::string_view start) {
+  return std::any_of(kKeys.begin(), kKeys.end(), [start](const Key& known) {
+    return known.spelling.substr(0, start.size()) == start;
+  });
+}
+
+// Looks like a key, known or not: text that got into a key's place by a wrong quote does not.
+bool is_name(std::string_view key) {
+  constexpr std::size_t kLongest = 32;
+  return key.size() <= kLongest && trimmed_ascii(key).size() == key.size() &&
+         std::all_of(key.begin(), key.end(),
+                     [](char c) { return is_word_character(c) || c == ' ' || c == '-'; });
+}
+
 enum class Kind : std::uint8_t { kString, kLiteral, kNested };
 
 struct Range {
@@ -85,32 +99,42 @@ bool skip_string(Cursor& cursor, Range& inside) {
   return false;
 }
 
-bool skip_nested(Cursor& cursor) {
-  std::size_t depth = 0;
-  while (!cursor.is_done()) {
-    const char c = cursor.text[cursor.at++];
-    Range inside;
-    if (c == '"' && !skip_string(cursor, inside)) return false;
-    if (c == '{' || c == '[') ++depth;
-    if ((c == '}' || c == ']') && --depth == 0) return true;
-  }
-  return false;
+enum class Outcome : std::uint8_t { kWhole, kUnfinished, kMalformed };
+
+bool is_json_word(std::string_view word) {
+  return word == "true" || word == "false" || word == "null" ||
+         word.find_first_not_of("0123456789.+-eE") == std::string_view::npos;
 }
 
-enum class Outcome : std::uint8_t { kWhole, kUnfinished, kMalformed };
+Outcome skip_nested(Cursor& cursor) {
+  constexpr std::string_view kStops = "{}[],:\" \t\r\n";
+  std::size_t depth = 0;
+  while (!cursor.is_done()) {
+    const std::size_t begin = cursor.at;
+    const char c = cursor.text[cursor.at++];
+    Range inside;
+    if (c == '"' && !skip_string(cursor, inside)) return Outcome::kUnfinished;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) return Outcome::kWhole;
+    if (kStops.find(c) != std::string_view::npos) continue;
+    cursor.at = std::min(cursor.text.find_first_of(kStops, begin), cursor.text.size());
+    if (!is_json_word(cursor.text.substr(begin, cursor.at - begin))) return Outcome::kMalformed;
+  }
+  return Outcome::kUnfinished;
+}
 
 // Outcome::kWhole: there may be more pairs behind this value.
 Outcome read_value(Cursor& cursor, Pair& pair) {
   const char first = cursor.peek();
-  bool is_whole = true;
+  Outcome outcome = Outcome::kWhole;
   if (first == '"') {
     ++cursor.at;
     pair.kind = Kind::kString;
-    is_whole = skip_string(cursor, pair.value);
+    if (!skip_string(cursor, pair.value)) outcome = Outcome::kUnfinished;
   } else if (first == '{' || first == '[') {
     pair.kind = Kind::kNested;
     pair.value.begin = cursor.at;
-    is_whole = skip_nested(cursor);
+    outcome = skip_nested(cursor);
     pair.value.end = cursor.at;
   } else {
     pair.value.begin = cursor.at;
@@ -122,7 +146,7 @@ Outcome read_value(Cursor& cursor, Pair& pair) {
     if (cursor.is_done() && pair.rank < kKeys.size() && kKeys[pair.rank].field != Field::kContent)
       pair.value.end = pair.value.begin;
   }
-  if (!is_whole) return Outcome::kUnfinished;
+  if (outcome != Outcome::kWhole) return outcome;
   cursor.skip_spaces();
   if (cursor.is_done()) return Outcome::kUnfinished;
   return cursor.peek() == ',' || cursor.peek() == '}' ? Outcome::kWhole : Outcome::kMalformed;
@@ -137,15 +161,16 @@ Outcome read_pairs(std::string_view object, std::vector<Pair>& pairs) {
     if (cursor.peek() != '"') return Outcome::kMalformed;
     ++cursor.at;
     Range key;
-    if (!skip_string(cursor, key)) return Outcome::kUnfinished;
+    skip_string(cursor, key);
+    const std::string name = unescaped(object.substr(key.begin, key.end - key.begin));
     cursor.skip_spaces();
-    if (cursor.is_done()) return Outcome::kUnfinished;
-    if (cursor.peek() != ':') return Outcome::kMalformed;
+    if (cursor.is_done()) return begins_key(name) ? Outcome::kUnfinished : Outcome::kMalformed;
+    if (cursor.peek() != ':' || !is_name(name)) return Outcome::kMalformed;
     ++cursor.at;
     cursor.skip_spaces();
     if (cursor.is_done()) return Outcome::kUnfinished;
     Pair pair;
-    pair.rank = rank_of(unescaped(object.substr(key.begin, key.end - key.begin)));
+    pair.rank = rank_of(name);
     const Outcome outcome = read_value(cursor, pair);
     if (outcome == Outcome::kMalformed) return outcome;
     pairs.push_back(pair);
@@ -196,7 +221,8 @@ std::string nested_strings(std::string_view value) {
     Range inside;
     skip_string(cursor, inside);
     cursor.skip_spaces();
-    if (cursor.is_done() || cursor.peek() != ':') append_text(text, unescaped(cut(value, inside)));
+    const std::string string = unescaped(cut(value, inside));
+    if (cursor.is_done() || cursor.peek() != ':' || !is_name(string)) append_text(text, string);
   }
   return text;
 }
@@ -352,9 +378,14 @@ std::string_view leftover(std::string_view object, Range range) {
   return text.substr(first, text.find_last_not_of(kPunctuation) - first + 1);
 }
 
-// A short value of a broken object ends at its comma or brace whatever follows.
-void shorten_value(std::string_view object, Found& found) {
-  const std::size_t end = cut(object, found.value).find_first_of(",}\"'");
+// The values of the other fields are short: a number ends with its last digit, a name at a comma,
+// brace or quote, whatever follows.
+void shorten_value(std::string_view object, Field field, Found& found) {
+  const std::string_view value = cut(object, found.value);
+  const bool is_number =
+      field != Field::kSpeaker || (!value.empty() && value[0] >= '0' && value[0] <= '9');
+  const std::size_t end =
+      is_number ? value.find_first_not_of("0123456789.+-eE ") : value.find_first_of(",}\"'");
   if (end == std::string_view::npos) return;
   found.value.end = found.value.begin + end;
   const char stop = object[found.value.end];
@@ -375,7 +406,7 @@ SegmentObject from_search(std::string_view object) {
       for (const bool quoted : {true, false}) {
         std::optional<Found> found = find_key(object, field, quoted, within);
         if (!found) continue;
-        shorten_value(object, *found);
+        shorten_value(object, field, *found);
         taken.push_back(found->whole);
         return unescaped(cut(object, found->value));
       }

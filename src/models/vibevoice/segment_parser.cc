@@ -237,8 +237,10 @@ bool SegmentParser::is_wrapper(std::size_t inner) const {
 void SegmentParser::restart_object(std::size_t position) {
   if (!is_wrapper(position)) {
     const bool bare = bare_;
+    // Inside a string whose end was missed the object's own brace looks like text.
+    const std::string_view between = state_ == State::kString ? "}, \t\r\n" : ", \t\r\n";
     std::size_t end = position;
-    while (end > object_begin_ + 1 && (is_space(text_[end - 1]) || text_[end - 1] == ',')) --end;
+    while (end > object_begin_ + 1 && between.find(text_[end - 1]) != std::string_view::npos) --end;
     end_object(end, false);
     begin_object(position, bare);
     return;

@@ -9,6 +9,9 @@
 
 namespace verbatim::vibevoice {
 
+// The times always hold something to show, 0 <= start_s <= end_s: where the model gave none, the
+// neighbours' (a missing end is the next start), and 0 to the duration for text that is no JSON at
+// all. has_start and has_end say that they are the model's own.
 struct ParsedSegment {
   double start_s = 0;
   double end_s = 0;

@@ -274,11 +274,11 @@ TEST(SegmentParser, NoWordIsEverLost) {
                                         "}, {",
                                         "Speaker 1: "};
   std::mt19937 random(7);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 200000; ++round) {
     std::string text;
     std::vector<std::string> words;
-    const unsigned count = 1 + random() % 24;
-    for (unsigned i = 0; i < count; ++i) {
+    const std::size_t count = 1 + random() % 24;
+    for (std::size_t i = 0; i < count; ++i) {
       text += pieces[random() % pieces.size()];
       if (random() % 3 != 0) continue;
       words.push_back("zq" + std::to_string(words.size()) + "x");

@@ -1,0 +1,30 @@
+// Joining of segment texts.
+#include "transcript/event.h"
+
+#include "transcript/characters.h"
+
+namespace verbatim {
+
+namespace {
+
+char32_t last_character(std::string_view text) {
+  std::size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) --begin;
+  return character_at(text, begin).code;
+}
+
+}  // namespace
+
+std::string join_texts(const std::vector<Segment>& segments) {
+  std::string joined;
+  for (const Segment& segment : segments) {
+    const std::string text = valid_utf8(trimmed(segment.text));
+    if (text.empty()) continue;
+    if (!joined.empty() && !(is_cjk(last_character(joined)) && is_cjk(character_at(text, 0).code)))
+      joined.push_back(' ');
+    joined += text;
+  }
+  return joined;
+}
+
+}  // namespace verbatim

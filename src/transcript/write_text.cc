@@ -1,0 +1,17 @@
+// text: the transcript's text and one line end; it carries neither speakers nor times.
+#include "transcript/characters.h"
+#include "transcript/writer.h"
+
+namespace verbatim {
+
+namespace {
+
+std::string write(const Transcript& transcript, const WriterOptions&) {
+  return valid_utf8(transcript.text) + "\n";
+}
+
+}  // namespace
+
+extern const Writer kTextWriter{"text", "text/plain; charset=utf-8", "txt", write};
+
+}  // namespace verbatim
