@@ -83,6 +83,7 @@ class Engine {
 
  private:
   std::vector<std::unique_ptr<Replica>> replicas_;
+  int threads_ = 1;
 };
 
 }  // namespace verbatim

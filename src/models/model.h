@@ -31,6 +31,7 @@ struct ModelInfo {
   std::int64_t parameters = 0;
   std::vector<std::string> formats;  // of its weights
   std::string tokenizer;             // the file it was read from
+  std::int32_t tokenizer_size = 0;   // its tokens
   std::int32_t vocab_size = 0;
   std::vector<std::pair<std::string, std::string>> sizes;  // "hidden_size" -> "3584", for people
 };

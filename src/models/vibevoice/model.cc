@@ -117,6 +117,7 @@ void VibeVoice::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
   info_.parameters = binder.parameters();
   info_.formats = binder.formats();
   info_.vocab_size = config_.vocab_size;
+  info_.tokenizer_size = tokenizer_->size();
   const auto size = [&](const char* name, std::int64_t value) {
     info_.sizes.emplace_back(name, std::to_string(value));
   };

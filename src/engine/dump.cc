@@ -1,0 +1,133 @@
+// Pieces of one name arrive in order of computation and are joined in order of position.
+#include "engine/dump.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "checkpoint/write_safetensors.h"
+#include "device/trace.h"
+
+namespace verbatim {
+namespace {
+
+bool matches(std::string_view glob, std::string_view name) {
+  if (glob.empty()) return name.empty();
+  if (glob.front() == '*') {
+    for (std::size_t skip = 0; skip <= name.size(); ++skip) {
+      if (matches(glob.substr(1), name.substr(skip))) return true;
+    }
+    return false;
+  }
+  return !name.empty() && (glob.front() == '?' || glob.front() == name.front()) &&
+         matches(glob.substr(1), name.substr(1));
+}
+
+constexpr std::string_view kStep = "step.";
+
+// Rows of a decode step have a name of their own.
+std::string phased(std::string_view name, const char* phase) {
+  if (std::string_view(phase) != "step" || name == "token" ||
+      name.substr(0, kStep.size()) == kStep) {
+    return std::string(name);
+  }
+  return std::string(kStep) + std::string(name);
+}
+
+// pcm, logits and token are written as one row of values.
+bool is_flat(std::string_view name) {
+  return name == "pcm" || name == "logits" || name == "token";
+}
+
+class DumpTap final : public Dump, public Tap {
+ public:
+  DumpTap(std::string path, std::string filter)
+      : path_(std::move(path)), filter_(std::move(filter)) {}
+  Tap* tap() override { return this; }
+
+  bool wants(std::string_view name) const override {
+    return filter_.empty() || matches(filter_, name) || matches(filter_, phased(name, "step"));
+  }
+
+  void see(std::string_view name, const Tensor& rows, const Spans& spans) override {
+    for (const Span& span : spans.host) {
+      const std::string full = phased(name, span.phase);
+      if (!filter_.empty() && !matches(filter_, full)) continue;
+      Named& named = tensors_[full];
+      named.cols = rows.cols;
+      named.dtype = rows.dtype;
+      Piece piece;
+      piece.position = span.position;
+      piece.rows = span.rows;
+      const Tensor part = rows.slice(span.first_row, span.rows);
+      const auto row_bytes = static_cast<std::size_t>(rows.cols * dtype_bytes(rows.dtype));
+      for (std::int64_t r = 0; r < part.rows; ++r) {
+        const std::byte* row = part.data + r * part.stride * dtype_bytes(rows.dtype);
+        piece.bytes.insert(piece.bytes.end(), row, row + row_bytes);
+      }
+      named.pieces.push_back(std::move(piece));
+    }
+  }
+
+  void write() override {
+    std::vector<NamedTensor> tensors;
+    std::vector<std::vector<std::byte>> storage;
+    storage.reserve(tensors_.size());
+    for (auto& [name, named] : tensors_) {
+      std::stable_sort(named.pieces.begin(), named.pieces.end(),
+                       [](const Piece& a, const Piece& b) { return a.position < b.position; });
+      std::int64_t rows = 0;
+      std::vector<std::byte> bytes;
+      for (const Piece& piece : named.pieces) {
+        rows += piece.rows;
+        bytes.insert(bytes.end(), piece.bytes.begin(), piece.bytes.end());
+      }
+      if (named.dtype == DType::kI32) bytes = widened(bytes);
+      storage.push_back(std::move(bytes));
+      NamedTensor tensor;
+      tensor.name = name;
+      tensor.type = named.dtype == DType::kI32 ? RawType::kI64 : RawType::kF32;
+      tensor.shape = is_flat(name) ? std::vector<std::int64_t>{rows * named.cols}
+                                   : std::vector<std::int64_t>{rows, named.cols};
+      tensor.bytes = storage.back();
+      tensors.push_back(std::move(tensor));
+    }
+    write_safetensors(path_, tensors);
+  }
+
+ private:
+  struct Piece {
+    std::int64_t position = 0;
+    std::int64_t rows = 0;
+    std::vector<std::byte> bytes;
+  };
+  struct Named {
+    std::int64_t cols = 0;
+    DType dtype = DType::kF32;
+    std::vector<Piece> pieces;
+  };
+
+  static std::vector<std::byte> widened(const std::vector<std::byte>& bytes) {
+    std::vector<std::byte> wide(2 * bytes.size());
+    for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
+      std::int32_t narrow = 0;
+      std::memcpy(&narrow, bytes.data() + 4 * i, 4);
+      const std::int64_t value = narrow;
+      std::memcpy(wide.data() + 8 * i, &value, 8);
+    }
+    return wide;
+  }
+
+  std::string path_;
+  std::string filter_;
+  std::map<std::string, Named> tensors_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dump> Dump::make(const std::string& path, const std::string& filter) {
+  return std::make_unique<DumpTap>(path, filter);
+}
+
+}  // namespace verbatim

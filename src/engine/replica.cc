@@ -1,0 +1,236 @@
+// The loop.
+#include "engine/replica.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "base/thread_pool.h"
+#include "device/checked_device.h"
+#include "device/timed_device.h"
+
+namespace verbatim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::unique_ptr<Device> open_plain(const EngineOptions& options, const std::string& isa) {
+  DeviceOptions device;
+  device.threads = options.threads;
+  device.isa = isa;
+  device.pin_threads = options.pin_threads;
+  return open_device(options.device, device);
+}
+
+// A clip that leaves no room for even a short answer is refused before any work.
+constexpr std::int64_t kShortAnswer = 64;
+
+}  // namespace
+
+Replica::Replica(const EngineOptions& options)
+    : options_(options),
+      encode_batch_(options.encode_room_s),
+      decode_batch_(options.decode_room_rows),
+      bell_(std::make_shared<Bell>()) {
+  check(options.slots > 0, "an engine has slots");
+  flush_denormals();
+  const Checkpoint checkpoint = Checkpoint::open(options.model);
+  const Family& family = recognise_family(checkpoint);
+  device_ = open_plain(options, options.isa);
+  if (options.checked) {
+    second_ = open_plain(options, "scalar");
+    device_ = std::make_unique<CheckedDevice>(std::move(device_), *second_);
+  }
+  if (options.profile) {
+    auto timed = std::make_unique<TimedDevice>(std::move(device_));
+    timed_ = timed.get();
+    device_ = std::move(timed);
+  }
+  placement_ = place(options, checkpoint, family, *device_);
+  stages_ = {{device_.get(), 0, placement_.info.kv.layers}};
+  model_ = family.load(checkpoint, stages_, load_options(options));
+  device_->set_arena(Arena(device_->allocate(placement_.memory.arena)));
+  pool_ = std::make_unique<KvPool>(placement_.info.kv, placement_.codec, placement_.pages,
+                                   device_->allocate(KvPool::storage_bytes(
+                                       placement_.info.kv, placement_.codec, placement_.pages)));
+  trace_ = Trace(options.tap);
+  if (options.own_thread) thread_ = std::thread([this] { run(); });
+}
+
+Replica::~Replica() {
+  quit_ = true;
+  bell_->ring();
+  if (thread_.joinable()) thread_.join();
+  for (const auto& slot : active_) {
+    if (!slot->is_over()) slot->fail(Code::kCancelled, "the engine was shut down");
+  }
+  for (const auto& slot : waiting_) slot->fail(Code::kCancelled, "the engine was shut down");
+}
+
+std::unique_ptr<Stream> Replica::open(const SessionOptions& options, double expected_audio_s) {
+  std::int64_t positions = placement_.context;
+  if (expected_audio_s > 0) {
+    const SessionNeeds needs = model_->needs(options, expected_audio_s);
+    const std::int64_t least = needs.prompt_rows + std::min(needs.output_rows, kShortAnswer);
+    if (least > placement_.context) {
+      fail(Code::kExhausted,
+           "%.1f s of audio need %lld positions of context, and %lld are there; --max-context and "
+           "--memory-limit decide how many (the checkpoint was made for %lld)",
+           expected_audio_s, static_cast<long long>(least),
+           static_cast<long long>(placement_.context),
+           static_cast<long long>(placement_.info.max_context));
+    }
+    positions = std::min(positions, needs.positions());
+  }
+  auto mailbox = std::make_shared<Mailbox>();
+  mailbox->bell = bell_;
+  auto stream = std::make_unique<Stream>(mailbox);
+  {
+    const std::lock_guard lock(mutex_);
+    if (static_cast<int>(waiting_.size()) >= options_.waiting) {
+      fail(Code::kExhausted, "%d sessions wait already, and no more may", options_.waiting);
+    }
+    waiting_.push_back(std::make_unique<Slot>(std::move(mailbox), options, positions));
+  }
+  bell_->ring();
+  return stream;
+}
+
+void Replica::run() {
+  flush_denormals();
+  while (!quit_) {
+    if (tick()) continue;
+    std::unique_lock lock(bell_->mutex);
+    bell_->rung.wait(lock, [this] { return bell_->is_rung || quit_; });
+    bell_->is_rung = false;
+  }
+}
+
+void Replica::guard(Slot& slot, const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    slot.fail(error.code(), error.what());
+  } catch (const std::exception& error) {
+    slot.fail(Code::kInternal, error.what());
+  }
+}
+
+bool Replica::guard_pass(const std::vector<Slot*>& slots, const std::function<void()>& body) {
+  try {
+    body();
+    return true;
+  } catch (const Error& error) {
+    for (Slot* slot : slots) slot->fail(error.code(), error.what());
+  } catch (const std::exception& error) {
+    for (Slot* slot : slots) slot->fail(Code::kInternal, error.what());
+  }
+  return false;
+}
+
+void Replica::admit() {
+  while (static_cast<int>(active_.size()) < options_.slots) {
+    std::unique_ptr<Slot> slot;
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) return;
+      slot = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    if (slot->is_cancelled()) continue;
+    guard(*slot, [&] {
+      SlotResources& room = slot->resources();
+      room.kv.push_back(std::make_unique<KvSequence>(*pool_));
+      room.max_positions = slot->positions();
+      room.spool_folder = options_.spool_folder;
+      // Every slot's share of the pool is there: the pool was made for all slots at full context.
+      check(room.kv[0]->reserve(slot->positions()), "a slot's pages are free when it is");
+      room.conv = model_->conv_states(*device_);
+      slot->set_session(model_->open(slot->options(), room, trace_));
+    });
+    if (!slot->is_over()) active_.push_back(std::move(slot));
+  }
+}
+
+bool Replica::encode() {
+  encode_batch_.clear(options_.encode_room_s);
+  partners_.clear();
+  for (const auto& slot : active_) {
+    const std::size_t before = encode_batch_.items().size();
+    guard(*slot, [&] { slot->session()->plan(encode_batch_); });
+    if (encode_batch_.items().size() > before) partners_.push_back(slot.get());
+  }
+  if (encode_batch_.empty()) return false;
+  const Clock::time_point start = Clock::now();
+  const ArenaScope scratch(device_->arena());
+  const bool ran = guard_pass(partners_, [&] { model_->encode(*device_, encode_batch_, trace_); });
+  if (!ran) return true;
+  const double spent = seconds_since(start);
+  for (std::size_t i = 0; i < partners_.size(); ++i) {
+    Slot& slot = *partners_[i];
+    slot.count(spent, 0, 0, encode_batch_.items()[i].audio.rows);
+    guard(slot, [&] { slot.session()->take(encode_batch_); });
+  }
+  return true;
+}
+
+bool Replica::decode() {
+  decode_batch_.clear(options_.decode_room_rows);
+  partners_.clear();
+  for (const auto& slot : active_) {
+    if (slot->is_over()) continue;
+    const std::size_t before = decode_batch_.items().size();
+    guard(*slot, [&] { slot->session()->plan(decode_batch_); });
+    if (decode_batch_.items().size() > before) partners_.push_back(slot.get());
+  }
+  if (decode_batch_.empty()) return false;
+  const Clock::time_point start = Clock::now();
+  const bool ran = guard_pass(partners_, [&] { model_->decode(stages_, decode_batch_, trace_); });
+  if (!ran) return true;
+  const double spent = seconds_since(start);
+  for (std::size_t i = 0; i < partners_.size(); ++i) {
+    Slot& slot = *partners_[i];
+    const bool step = decode_batch_.spans()[i].phase[0] != '\0';
+    slot.count(0, step ? 0 : spent, step ? spent : 0, 0);
+    guard(slot, [&] { slot.session()->take(decode_batch_); });
+  }
+  return true;
+}
+
+void Replica::release() {
+  std::erase_if(active_, [](const std::unique_ptr<Slot>& slot) {
+    return slot->is_over() || slot->session()->done() || slot->is_cancelled();
+  });
+}
+
+bool Replica::tick() {
+  bool worked = false;
+  admit();
+  for (const auto& slot : active_) {
+    guard(*slot, [&] { worked |= slot->deliver(); });
+  }
+  release();
+  worked |= encode();
+  release();
+  worked |= decode();
+  for (const auto& slot : active_) slot->post_events();
+  const std::size_t before = active_.size();
+  release();
+  worked |= active_.size() < before;
+  return worked;
+}
+
+std::vector<ProfileRow> Replica::profile() const {
+  std::vector<ProfileRow> rows;
+  if (timed_ == nullptr) return rows;
+  for (const OpTime& each : timed_->times())
+    rows.push_back({each.op, each.name, each.calls, each.seconds});
+  return rows;
+}
+
+}  // namespace verbatim
