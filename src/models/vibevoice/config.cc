@@ -68,11 +68,14 @@ void check_encoder(const EncoderConfig& made, const JsonObject& from) {
     fail(Code::kCorrupt, "%s: %zu depths for %zu strides, expected one more", from.name("").c_str(),
          made.depths.size(), made.ratios.size());
   }
+  constexpr std::int64_t kLongestHop = 1 << 20;
   std::int64_t hop = 1;
-  for (const std::int32_t ratio : made.ratios) hop *= ratio;
+  for (const std::int32_t ratio : made.ratios) {
+    if (hop <= kLongestHop) hop *= ratio;  // a product of sixteen would not fit
+  }
   const std::int64_t widest = std::int64_t{made.n_filters} << made.ratios.size();
-  if (hop > 1 << 20 || widest > kMaxWidth) {
-    fail(Code::kCorrupt, "%s: a frame of %lld samples and %lld channels is impossible",
+  if (hop > kLongestHop || widest > kMaxWidth) {
+    fail(Code::kCorrupt, "%s: a frame of at least %lld samples and %lld channels is impossible",
          from.name("").c_str(), static_cast<long long>(hop), static_cast<long long>(widest));
   }
 }
