@@ -107,9 +107,9 @@ void Resampler::push(std::span<const float> samples) {
   if (samples.empty()) return;
   check(!is_finished_, "nothing is pushed after finish()");
   if (first_ > kKeptSamples) {
-    const std::size_t done = std::min(first_, history_.size());
-    history_.erase(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(done));
-    first_ -= done;
+    // It lies within: a step between outputs is shorter than the kernel.
+    history_.erase(history_.begin(), history_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
   }
   history_.insert(history_.end(), samples.begin(), samples.end());
   pushed_ += static_cast<std::int64_t>(samples.size());

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <numbers>
+#include <utility>
 
 #ifdef VERBATIM_HAVE_SOXR
 #include <soxr.h>
@@ -35,11 +36,23 @@ std::vector<float> resample(const std::vector<float>& samples, std::int32_t in_h
   return out;
 }
 
+// exp(i 2 pi hz t / rate) for t = 0, 1, ... by turning; errs by 1e-12 over what is used here.
+class Rotation {
+ public:
+  Rotation(double hz, double rate, double first = 0)
+      : at_(std::polar(1.0, 2 * std::numbers::pi * hz * first / rate)),
+        step_(std::polar(1.0, 2 * std::numbers::pi * hz / rate)) {}
+  std::complex<double> next() { return std::exchange(at_, at_ * step_); }
+
+ private:
+  std::complex<double> at_;
+  std::complex<double> step_;
+};
+
 std::vector<float> tone(double hz, std::int32_t rate, std::size_t samples) {
   std::vector<float> values(samples);
-  for (std::size_t i = 0; i < samples; ++i)
-    values[i] = static_cast<float>(
-        0.5 * std::cos(2 * std::numbers::pi * hz * static_cast<double>(i) / rate));
+  Rotation rotation(hz, rate);
+  for (float& value : values) value = static_cast<float>(0.5 * rotation.next().real());
   return values;
 }
 
@@ -57,23 +70,20 @@ double decibels(double ratio) {
   return 20 * std::log10(std::max(ratio, 1e-12));
 }
 
-// The middle of `samples` under a Blackman-Harris-like window; edges see the silence around a clip.
-double window_at(std::size_t i, std::size_t count) {
-  const double x =
-      2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
-  return 0.35875 - 0.48829 * std::cos(x) + 0.14128 * std::cos(2 * x) - 0.01168 * std::cos(3 * x);
-}
-
-// Complex amplitude of exp(i 2 pi hz t) in the middle half.
+// Complex amplitude of exp(i 2 pi hz t) in the middle half, where no edge of the clip reaches,
+// under a window of Blackman and Harris.
 std::complex<double> amplitude(const std::vector<float>& samples, double hz, std::int32_t rate) {
   const std::size_t first = samples.size() / 4;
   const std::size_t count = samples.size() / 2;
   std::complex<double> sum = 0;
   double weight = 0;
+  Rotation carrier(hz, rate, static_cast<double>(first));
+  Rotation window(1, static_cast<double>(count), 0.5);
   for (std::size_t i = 0; i < count; ++i) {
-    const double w = window_at(i, count);
-    const double angle = 2 * std::numbers::pi * hz * static_cast<double>(first + i) / rate;
-    sum += w * static_cast<double>(samples[first + i]) * std::polar(1.0, -angle);
+    const double c = window.next().real();
+    const double w =
+        0.35875 - 0.48829 * c + 0.14128 * (2 * c * c - 1) - 0.01168 * (4 * c * c * c - 3 * c);
+    sum += w * static_cast<double>(samples[first + i]) * std::conj(carrier.next());
     weight += w;
   }
   return 2.0 * sum / weight;
@@ -174,10 +184,8 @@ TEST(Resampler, NothingComesBesideATone) {
       std::vector<float> out =
           resample(tone(hz, rates.in_hz, samples_for(rates)), rates.in_hz, rates.out_hz);
       const std::complex<double> found = amplitude(out, hz, rates.out_hz);
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        const double angle = 2 * std::numbers::pi * hz * static_cast<double>(i) / rates.out_hz;
-        out[i] -= static_cast<float>((found * std::polar(1.0, angle)).real());
-      }
+      Rotation rotation(hz, rates.out_hz);
+      for (float& sample : out) sample -= static_cast<float>((found * rotation.next()).real());
       worst_db = std::max(worst_db, decibels(rms_in_the_middle(out) / (0.5 / std::numbers::sqrt2)));
     }
     std::printf("  %6d to %5d Hz: beside the tone %.1f dB\n", rates.in_hz, rates.out_hz, worst_db);

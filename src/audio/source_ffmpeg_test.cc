@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "audio/source.h"
 #include "audio/wav_bytes.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace verbatim {
 namespace {
@@ -160,6 +162,17 @@ TEST(SourceFfmpeg, SilenceAndAFloodOfErrorsEndAtTheDeadline) {
   }
 }
 
+TEST(SourceFfmpeg, AnInterruptEndsTheWait) {
+  const Folder folder;
+  const AudioRequest request = folder.with_ffmpeg("sleep 1000");
+  set_interrupted(true);
+  const Failure failure = failure_of(request);
+  set_interrupted(false);
+  EXPECT_EQ(failure.code, Code::kCancelled);
+  EXPECT_EQ(failure.what, "interrupted");
+  EXPECT_TRUE(has_no_children());
+}
+
 TEST(SourceFfmpeg, GigabytesAreStoppedWhileTheyCome) {
   const Folder folder;
   EXPECT_EQ(failure_of(folder.with_ffmpeg("yes")).what, folder.path("ffmpeg") + " printed no WAV");
@@ -201,6 +214,16 @@ std::string read_to_end(int file) {
   return text;
 }
 
+// Asked of a child of our own, so that this process keeps its network.
+bool unshare_is_refused() {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(unshare(geteuid() == 0 ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) == 0 ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status != 0;
+}
+
 std::string output_of(const std::string& script, int input) {
   ChildProcess child({"/bin/sh", "-c", script}, input, {});
   return read_to_end(child.output());
@@ -226,6 +249,14 @@ TEST(ChildProcess, TheCageHoldsNothingOfOurs) {
   close(input);
   EXPECT_EQ(std::filesystem::file_size(folder.path("other")), 0U);
   EXPECT_TRUE(has_no_children());
+}
+
+TEST(ChildProcess, TheCageHasNoNetworkWherePermitted) {
+  const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const std::string devices = output_of("sed -n '3,$s/:.*//p' /proc/net/dev", input);
+  close(input);
+  if (unshare_is_refused()) GTEST_SKIP() << "network namespaces are not permitted here";
+  EXPECT_EQ(devices.find_first_not_of(" lo\n"), std::string::npos) << devices;
 }
 
 TEST(ChildProcess, TheWholeGroupEndsWithTheObject) {

@@ -11,6 +11,7 @@
 
 #include "audio/wav_bytes.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace verbatim {
 namespace {
@@ -202,6 +203,24 @@ TEST(Source, RawSamplesComeThroughAPipe) {
   request.file = pipe_with("");
   EXPECT_EQ(error_of(request), "-: 65 channels, expected 1 to 64");
   close(request.file);
+}
+
+TEST(Source, AnInterruptEndsTheWaitForAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  AudioRequest request;
+  request.what = "-";
+  request.raw.sample_rate_hz = 16000;
+  request.file = ends[0];
+  const std::unique_ptr<AudioSource> source = open_audio(request);
+  std::vector<float> block(100);
+  ASSERT_EQ(write(ends[1], "abcd", 4), 4);
+  EXPECT_EQ(source->read(block), 2U);  // what is there, without waiting for more
+  set_interrupted(true);
+  EXPECT_THROW(source->read(block), Error);
+  set_interrupted(false);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(Source, AWavComesThroughAPipe) {

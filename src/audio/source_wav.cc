@@ -20,7 +20,8 @@ class WavReader : public FrameReader {
   std::int32_t sample_rate_hz() const override { return header_.sample_rate_hz; }
   std::int32_t channels() const override { return header_.channels; }
   std::int64_t frames() const override {
-    if (!header_.data_bytes) return -1;
+    // What the header of a pipe promises cannot be checked.
+    if (!header_.data_bytes || !input_->size()) return -1;
     return static_cast<std::int64_t>(*header_.data_bytes / header_.frame_bytes);
   }
 

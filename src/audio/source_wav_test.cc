@@ -187,6 +187,8 @@ TEST(SourceWav, UnknownLengthsRunToTheEnd) {
 TEST(SourceWav, LyingLengthsEndWithTheFileAndAreNoted) {
   const std::string bytes =
       riff_bytes(format_chunk({}) + "data" + little_bytes(1000000000, 4) + kFourBytes);
+  EXPECT_EQ(read_all(bytes).frames, 2);
+  EXPECT_EQ(read_pipe(bytes).frames, -1);
   for (const Contents& contents : {read_all(bytes), read_pipe(bytes)}) {
     EXPECT_EQ(contents.samples.size(), 2U);
     ASSERT_EQ(contents.notes.size(), 1U);

@@ -40,14 +40,14 @@ class Vad {
 
   double frame_s_;
   std::int64_t frame_samples_;
-  double over_floor_;    // as ratios of energy
+  double over_floor_;  // as ratios of energy
   double least_energy_;
   std::int64_t least_frames_;
   std::int64_t hangover_frames_;
 
   double sum_ = 0;  // of the frame that is being filled
   std::int64_t filled_ = 0;
-  double last_[2] = {0, 0};    // energies of the two frames before
+  double last_[2] = {0, 0};     // energies of the two frames before
   std::vector<double> recent_;  // a ring of smoothed energies
   std::int64_t frames_ = 0;     // complete ones
   bool is_speech_ = false;

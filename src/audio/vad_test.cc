@@ -96,6 +96,12 @@ TEST(Vad, AClickIsNoSpeech) {
   EXPECT_TRUE(speech_in(samples).empty());
 }
 
+TEST(Vad, WhatNobodyHearsIsNoSpeech) {
+  std::vector<float> samples = silence(8);
+  add_syllables(samples, 2, 6, 0.0005F);
+  EXPECT_TRUE(speech_in(samples).empty());
+}
+
 TEST(Vad, SpeechUpToTheEndIsClosedByFinish) {
   std::vector<float> samples = silence(4);
   add_syllables(samples, 2, 3.9, 0.1F);
