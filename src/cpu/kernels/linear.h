@@ -1,86 +1,39 @@
-// The two ways through a projection: a few rows stream the packed panels, many rows decode a block
-// of eight panels once per segment and run register tiles over it. Both give the same bits.
+// Projections: y[r, o] = sum over k of x[r, k] w[o, k], then bias, activation, gain and residual.
+// Lanes are outputs. A segment of at most 256 input features is one chain of fused multiply-adds
+// from zero, k ascending; segment sums are added in order, in y. Nothing in that order mentions
+// rows, panels or threads: how many of them are in flight changes speed and never a bit.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include "cpu/kernels/linear_finish.h"
-#include "cpu/kernels/linear_tile.h"
+#include "cpu/kernels/linear_stream.h"
 
 namespace verbatim {
 
-constexpr int kBlockPanels = 8;
+// Many rows go in blocks, so that what is used again is near: a segment of the rows (scratch) and
+// the block of y in L2, the panels of a tile as floats (scratch, or as packed) in L1.
+constexpr std::int64_t kBlockPanels = 32;
+constexpr std::int64_t kBlockTiles = 8;
 
-template <typename Panels>
-std::size_t linear_panel_bytes(std::int32_t in) {
-  const int inputs = Panels::kLineInputs;
-  return static_cast<std::size_t>((in + inputs - 1) / inputs) * kLineBytes;
-}
-
-template <typename V, typename Panels, int kRows, int kPanels>
-void stream_panels(const LinearCall& call, std::int64_t panel) {
-  alignas(kLineBytes) float sums[kRows * kPanels * V::kLanes];
-  const std::size_t panel_bytes = linear_panel_bytes<Panels>(call.in_features);
-  const std::byte* packed = call.packed + static_cast<std::size_t>(panel) * panel_bytes;
-  for (int first = 0; first < call.in_features; first += kLinearSegment) {
-    const int left = call.in_features - first;
-    const int count = left < kLinearSegment ? left : kLinearSegment;
-    stream_sums<V, Panels, kRows, kPanels>(call.x + first, call.x_stride, packed, panel_bytes,
-                                           count, sums);
-    packed += kLinearSegment / Panels::kLineInputs * kLineBytes;
-    finish_tile<V>(call, {0, kRows, panel, kPanels, first == 0, count == left}, sums);
-  }
-}
-
-// Panels in flight: a power of two, so that even cuts of the outputs leave no rest.
 template <typename V>
-constexpr int stream_panels_of(int rows) {
-  int panels = kBlockPanels;
-  while (panels > 1 && panels * rows > V::kStreamSums) panels /= 2;
-  return panels;
-}
-
-template <typename V, typename Panels, int kRows>
-void stream_rows(const LinearCall& call) {
-  constexpr int kPanels = stream_panels_of<V>(kRows);
-  std::int64_t panel = call.panel;
-  const std::int64_t end = call.panel + call.panels;
-  for (; panel + kPanels <= end; panel += kPanels) {
-    stream_panels<V, Panels, kRows, kPanels>(call, panel);
-  }
-  if constexpr (kPanels > 1) {
-    for (; panel < end; ++panel) stream_panels<V, Panels, kRows, 1>(call, panel);
-  }
-}
-
-// Eight panels of one segment as the tiles read them.
-struct PanelBlock {
-  const float* columns;
-  std::size_t panel_floats;
+struct LinearBlock {
+  const LinearCall* call;
+  std::int64_t row;
+  std::int64_t rows;
   std::int64_t panel;
   std::int64_t panels;
-  int first;
+  int first;  // input feature of the segment
   int count;
-  bool last;               // segment
-  const std::byte* ahead;  // the block that follows
   std::size_t panel_bytes;
-  int input_bytes;
-};
+  int input_bytes;      // of one panel
+  const float* next_x;  // what the next block will pack, as far as it is known; null at the end
+  float* x;             // [rows][kLinearSegment]
+  float* columns;       // [V::kTilePanels][kLinearSegment][16]
 
-template <typename V, typename Panels>
-void decode_panel(const std::byte* packed, int count, float* columns) {
-  constexpr int kInputs = Panels::kLineInputs;
-  int k = 0;
-  for (; k + kInputs <= count; k += kInputs, packed += kLineBytes) {
-    unroll<kInputs>([&](auto input) {
-      V::store(columns + (k + decltype(input)::value) * V::kLanes,
-               Panels::template column<decltype(input)::value>(packed));
-    });
-  }
-  if (k < count) V::store(columns + k * V::kLanes, Panels::template column<0>(packed));
-}
+  bool last() const { return first + count == call->in_features; }
+};
 
 template <typename V, int kPanels>
 struct Tiles {
@@ -93,92 +46,121 @@ struct Tiles {
   static Sums of(int rows) { return pick(rows, std::make_integer_sequence<int, V::kTileRows>{}); }
 };
 
-// Rows [row, row + rows) of a block; share of shares is this tile's part of what is fetched ahead.
 template <typename V>
-void run_row_tile(const LinearCall& call, const PanelBlock& block, std::int64_t row, int rows,
-                  std::int64_t share, std::int64_t shares, float* x) {
-  for (int r = 0; r < rows; ++r) {
-    const float* from = call.x + (row + r) * call.x_stride + block.first;
+void pack_rows(const LinearBlock<V>& block) {
+  const LinearCall& call = *block.call;
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    const float* from = call.x + (block.row + r) * call.x_stride + block.first;
+    float* to = block.x + r * kLinearSegment;
     int k = 0;
-    for (; k + V::kLanes <= block.count; k += V::kLanes) {
-      V::store(x + r * kLinearSegment + k, V::load(from + k));
-    }
-    if (k < block.count) {
-      V::store(x + r * kLinearSegment + k, V::load(from + k, block.count - k));
-    }
-  }
-  alignas(kLineBytes) float sums[V::kTileRows * V::kTilePanels * V::kLanes];
-  const std::int64_t step = (block.input_bytes + shares - 1) / shares;
-  const std::int64_t skipped = share * step * kLinearSegment;
-  const bool useful = block.ahead != nullptr && skipped < block.input_bytes * kLinearSegment;
-  const auto tile_rows = static_cast<std::int64_t>(rows);
-  for (std::int64_t p = 0; p < block.panels; p += V::kTilePanels) {
-    const Ahead ahead =
-        useful ? Ahead{block.ahead + static_cast<std::size_t>(p) * block.panel_bytes + skipped,
-                       block.panel_bytes, static_cast<std::size_t>(step)}
-               : Ahead{static_cast<const std::byte*>(static_cast<const void*>(x)), 0, 0};
-    const float* columns = block.columns + static_cast<std::size_t>(p) * block.panel_floats;
-    const bool whole = p + V::kTilePanels <= block.panels;
-    const auto tile = whole ? Tiles<V, V::kTilePanels>::of(rows) : Tiles<V, 1>::of(rows);
-    tile(x, columns, block.panel_floats, block.count, ahead, sums);
-    finish_tile<V>(
-        call,
-        {row, tile_rows, block.panel + p, whole ? V::kTilePanels : 1, block.first == 0, block.last},
-        sums);
+    for (; k + V::kLanes <= block.count; k += V::kLanes) V::store(to + k, V::load(from + k));
+    if (k < block.count) V::store(to + k, V::load(from + k, block.count - k));
   }
 }
 
-template <typename V>
-void run_block(const LinearCall& call, const PanelBlock& block, float* x) {
-  const std::int64_t tiles = (call.rows + V::kTileRows - 1) / V::kTileRows;
+// All row tiles of a block against kPanels panels; `next` is where the panels after them begin.
+template <typename V, int kPanels>
+void run_tiles(const LinearBlock<V>& block, std::int64_t panel, const float* columns,
+               std::size_t panel_floats, const std::byte* next) {
+  alignas(kLineBytes) float sums[V::kTileRows * kPanels * V::kLanes];
+  const LinearCall& call = *block.call;
+  const std::int64_t tiles = (block.rows + V::kTileRows - 1) / V::kTileRows;
+  const std::int64_t share = (block.input_bytes + tiles - 1) / tiles;
+  const std::int64_t next_bytes = std::int64_t{block.input_bytes} * block.count;
   std::int64_t row = 0;
   for (std::int64_t t = 0; t < tiles; ++t) {
-    const std::int64_t end = call.rows * (t + 1) / tiles;  // tiles of even height
-    run_row_tile<V>(call, block, row, static_cast<int>(end - row), t, tiles, x);
+    const std::int64_t end = block.rows * (t + 1) / tiles;  // tiles of even height
+    const int rows = static_cast<int>(end - row);
+    const std::int64_t skipped = t * share * block.count;
+    const bool useful = skipped < next_bytes;
+    const Ahead ahead{next + (useful ? skipped : 0), block.panel_bytes,
+                      useful ? static_cast<std::size_t>(share) : 0};
+    if (block.next_x != nullptr) {
+      const std::int64_t line = (panel - block.panel) / V::kTilePanels;
+      for (std::int64_t r = row; r < end; ++r) {
+        __builtin_prefetch(block.next_x + r * call.x_stride + line * V::kLanes, 0, 2);
+      }
+    }
+    const float* x = block.x + row * kLinearSegment;
+    Tiles<V, kPanels>::of(rows)(x, columns, panel_floats, block.count, ahead, sums);
+    finish_tile<V>(call, {block.row + row, rows, panel, kPanels, block.first == 0, block.last()},
+                   sums);
     row = end;
   }
 }
 
+template <typename V, typename Panels, int kPanels>
+void run_panels(const LinearBlock<V>& block, std::int64_t panel, const std::byte* next) {
+  constexpr std::size_t kInputBytes = kLineBytes / Panels::kLineInputs;
+  const std::byte* packed = block.call->packed +
+                            static_cast<std::size_t>(panel) * block.panel_bytes +
+                            static_cast<std::size_t>(block.first) * kInputBytes;
+  if constexpr (Panels::kDirect) {
+    const auto* columns = static_cast<const float*>(static_cast<const void*>(packed));
+    run_tiles<V, kPanels>(block, panel, columns, block.panel_bytes / sizeof(float), next);
+  } else {
+    constexpr int kPanelFloats = kLinearSegment * V::kLanes;
+    for (int p = 0; p < kPanels; ++p) {
+      decode_panel<V, Panels>(packed + static_cast<std::size_t>(p) * block.panel_bytes, block.count,
+                              block.columns + p * kPanelFloats);
+    }
+    run_tiles<V, kPanels>(block, panel, block.columns, kPanelFloats, next);
+  }
+}
+
 template <typename V, typename Panels>
-void tile_rows(const LinearCall& call) {
-  constexpr std::size_t kSegmentBytes = kLinearSegment / Panels::kLineInputs * kLineBytes;
-  auto* x = static_cast<float*>(static_cast<void*>(call.scratch));
-  float* decoded = x + V::kTileRows * kLinearSegment;
-  const std::size_t panel_bytes = linear_panel_bytes<Panels>(call.in_features);
-  const std::int64_t end = call.panel + call.panels;
-  for (std::int64_t panel = call.panel; panel < end; panel += kBlockPanels) {
-    PanelBlock block{};
-    block.panel = panel;
-    block.panels = end - panel < kBlockPanels ? end - panel : kBlockPanels;
-    block.panel_bytes = panel_bytes;
-    block.input_bytes = kLineBytes / Panels::kLineInputs;
-    const std::byte* packed = call.packed + static_cast<std::size_t>(panel) * panel_bytes;
-    for (int first = 0; first < call.in_features; first += kLinearSegment) {
-      const int left = call.in_features - first;
-      block.first = first;
-      block.last = left <= kLinearSegment;
-      block.count = block.last ? left : kLinearSegment;
-      const std::byte* now =
-          packed + kSegmentBytes * static_cast<std::size_t>(first / kLinearSegment);
-      if (!block.last) {
-        block.ahead = now + kSegmentBytes;
-      } else {
-        block.ahead =
-            panel + 2 * kBlockPanels <= end ? packed + kBlockPanels * panel_bytes : nullptr;
+void run_block(const LinearBlock<V>& block) {
+  constexpr std::size_t kInputBytes = kLineBytes / Panels::kLineInputs;
+  pack_rows(block);
+  const std::byte* packed =
+      block.call->packed + static_cast<std::size_t>(block.first) * kInputBytes;
+  const std::int64_t end = block.panel + block.panels;
+  std::int64_t panel = block.panel;
+  for (; panel + V::kTilePanels <= end; panel += V::kTilePanels) {
+    // After the block's last panels come its first ones, one segment on.
+    const std::int64_t after = panel + V::kTilePanels;
+    const std::byte* next =
+        after < end ? packed + static_cast<std::size_t>(after) * block.panel_bytes
+                    : packed + static_cast<std::size_t>(block.panel) * block.panel_bytes +
+                          kLinearSegment * kInputBytes;
+    run_panels<V, Panels, V::kTilePanels>(block, panel, next);
+  }
+  if constexpr (V::kTilePanels > 1) {
+    for (; panel < end; ++panel) run_panels<V, Panels, 1>(block, panel, packed);
+  }
+}
+
+template <typename V, typename Panels>
+void run_blocks(const LinearCall& call) {
+  constexpr std::int64_t kBlockRows = kBlockTiles * V::kTileRows;
+  static_assert((kBlockRows + V::kTilePanels * V::kLanes) * kLinearSegment * sizeof(float) <=
+                kLinearScratchBytes);
+  LinearBlock<V> block{};
+  block.call = &call;
+  block.panel_bytes = linear_panel_bytes<Panels>(call.in_features);
+  block.input_bytes = kLineBytes / Panels::kLineInputs;
+  block.x = static_cast<float*>(static_cast<void*>(call.scratch));
+  block.columns = block.x + kBlockRows * kLinearSegment;
+  const std::int64_t panels_end = call.panel + call.panels;
+  const std::int64_t row_blocks = (call.rows + kBlockRows - 1) / kBlockRows;
+  for (block.panel = call.panel; block.panel < panels_end; block.panel += kBlockPanels) {
+    const std::int64_t left = panels_end - block.panel;
+    block.panels = left < kBlockPanels ? left : kBlockPanels;
+    block.row = 0;
+    for (std::int64_t b = 0; b < row_blocks; ++b) {
+      const std::int64_t end = call.rows * (b + 1) / row_blocks;  // blocks of even height
+      block.rows = end - block.row;
+      for (block.first = 0; block.first < call.in_features; block.first += kLinearSegment) {
+        const int rest = call.in_features - block.first;
+        block.count = rest < kLinearSegment ? rest : kLinearSegment;
+        const std::int64_t next_row = block.last() ? end : block.row;
+        const int next_first = block.last() ? 0 : block.first + kLinearSegment;
+        block.next_x = next_row + block.rows <= call.rows
+                           ? call.x + next_row * call.x_stride + next_first
+                           : nullptr;
+        run_block<V, Panels>(block);
       }
-      if constexpr (Panels::kDirect) {
-        block.columns = static_cast<const float*>(static_cast<const void*>(now));
-        block.panel_floats = panel_bytes / sizeof(float);
-      } else {
-        constexpr int kPanelFloats = kLinearSegment * V::kLanes;
-        for (std::int64_t p = 0; p < block.panels; ++p) {
-          decode_panel<V, Panels>(now + static_cast<std::size_t>(p) * panel_bytes, block.count,
-                                  decoded + p * kPanelFloats);
-        }
-        block.columns = decoded;
-        block.panel_floats = kPanelFloats;
-      }
-      run_block<V>(call, block, x);
+      block.row = end;
     }
   }
 }
@@ -195,7 +177,7 @@ void run_linear(const LinearCall& call) {
     case 4:
       return stream_rows<V, Panels, 4>(call);
     default:
-      return tile_rows<V, Panels>(call);
+      return run_blocks<V, Panels>(call);
   }
 }
 

@@ -10,13 +10,13 @@
 
 namespace verbatim {
 
-// Where a tile's sums [rows][panels][16] belong.
+// Where a tile's sums [rows][panels][16] belong, and whether its segment is the first or the last.
 struct TilePlace {
   std::int64_t row;
   std::int64_t rows;
   std::int64_t panel;
   std::int64_t panels;
-  bool first;  // segment
+  bool first;
   bool last;
 };
 
@@ -41,23 +41,33 @@ V linear_epilogue(const LinearCall& call, std::int64_t row, std::int64_t output,
   return V::add(load_lanes<V>(residual, count), value);
 }
 
+// One panel of a tile; count: its outputs that exist.
 template <typename V>
-void finish_tile(const LinearCall& call, const TilePlace& place, const float* sums) {
-  for (std::int64_t r = 0; r < place.rows; ++r) {
-    for (std::int64_t p = 0; p < place.panels; ++p, sums += V::kLanes) {
-      const std::int64_t row = place.row + r;
-      const std::int64_t output = (place.panel + p) * V::kLanes;
-      const std::int64_t left = call.out_features - output;
-      const int count = left < V::kLanes ? static_cast<int>(left) : V::kLanes;
-      float* y = call.y + row * call.y_stride + output;
-      V value = V::add(place.first ? V::zero() : load_lanes<V>(y, count), V::load(sums));
-      if (place.last) value = linear_epilogue<V>(call, row, output, count, value);
-      if (count == V::kLanes) {
-        V::store(y, value);
-      } else {
-        V::store(y, value, count);
-      }
+void finish_panel(const LinearCall& call, const TilePlace& place, std::int64_t panel, int count,
+                  const float* sums) {
+  const std::int64_t output = panel * V::kLanes;
+  const std::int64_t sums_stride = place.panels * V::kLanes;
+  const bool plain = call.bias == nullptr && call.activation == KernelActivation::kNone &&
+                     call.gain == nullptr && call.residual == nullptr;
+  float* y = call.y + place.row * call.y_stride + output;
+  for (std::int64_t r = 0; r < place.rows; ++r, y += call.y_stride, sums += sums_stride) {
+    V value = V::add(place.first ? V::zero() : load_lanes<V>(y, count), V::load(sums));
+    if (place.last && !plain) value = linear_epilogue<V>(call, place.row + r, output, count, value);
+    if (count == V::kLanes) {
+      V::store(y, value);
+    } else {
+      V::store(y, value, count);
     }
+  }
+}
+
+template <typename V>
+[[gnu::noinline]] void finish_tile(const LinearCall& call, const TilePlace& place,
+                                   const float* sums) {
+  for (std::int64_t p = 0; p < place.panels; ++p) {
+    const std::int64_t left = call.out_features - (place.panel + p) * V::kLanes;
+    const int count = left < V::kLanes ? static_cast<int>(left) : V::kLanes;
+    finish_panel<V>(call, place, place.panel + p, count, sums + p * V::kLanes);
   }
 }
 

@@ -1,15 +1,10 @@
-// Projections: y[r, o] = sum over k of x[r, k] w[o, k], then bias, activation, gain and residual.
-// Lanes are outputs. A segment of at most 256 input features is one chain of fused multiply-adds
-// from zero, k ascending; segment sums are added in order, in y. Nothing in that order mentions
-// rows, panels or threads: how many of them are in flight changes speed and never a bit.
+// The inner loops of a projection: sums over one segment of k for a tile of rows and panels, kept
+// in registers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-
-#include "cpu/kernel_table.h"
-#include "cpu/kernels/math.h"
 
 namespace verbatim {
 
@@ -17,7 +12,8 @@ constexpr int kLinearSegment = 256;
 constexpr int kLineBytes = 64;
 
 // body(integral_constant<int, 0>), ...: g++ 12 keeps an array in registers only where nothing
-// indexes it by a loop variable.
+// indexes it by a loop variable. (Prefetches must stay out of the body: a lambda that does nothing
+// else has no effect in its eyes and goes.)
 template <int... kIndex, typename Body>
 [[gnu::always_inline]] inline void unroll(std::integer_sequence<int, kIndex...>, const Body& body) {
   (body(std::integral_constant<int, kIndex>{}), ...);
@@ -45,10 +41,10 @@ template <typename V, int kRows, int kPanels>
   const std::size_t fetch_panel = ahead.panel_bytes;
   const std::size_t fetch_step = ahead.step;
   for (int k = 0; k < count; ++k, columns += V::kLanes, fetch += fetch_step) {
+    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(fetch + p * fetch_panel, 0, 2);
     V w[kPanels];
     unroll<kPanels>([&](auto p) {
       constexpr int kPanel = decltype(p)::value;
-      __builtin_prefetch(fetch + kPanel * fetch_panel, 0, 2);
       w[kPanel] = V::load(columns + kPanel * panel_floats);
     });
     unroll<kRows>([&](auto r) {
@@ -64,11 +60,12 @@ template <typename V, int kRows, int kPanels>
       [&](auto i) { V::store(sums + decltype(i)::value * V::kLanes, sum[decltype(i)::value]); });
 }
 
-// The same for a few rows straight from the packed panels, which pass once. Every panel is a stream
-// of its own, fetched V::kStreamAhead bytes before it is needed.
+// The same for a few rows straight from the packed panels, which pass once: each panel is a stream
+// of its own, fetched ahead of its use.
 template <typename V, typename Panels, int kRows, int kPanels>
 [[gnu::noinline]] void stream_sums(const float* x, std::int64_t x_stride, const std::byte* panels,
                                    std::size_t panel_bytes, int count, float* sums) {
+  constexpr int kStreamAhead = 4096 / kPanels;
   constexpr int kInputs = Panels::kLineInputs;
   V sum[kRows * kPanels];
   unroll<kRows * kPanels>([&](auto i) { sum[decltype(i)::value] = V::zero(); });
@@ -89,14 +86,28 @@ template <typename V, typename Panels, int kRows, int kPanels>
   };
   int k = 0;
   for (; k + kInputs <= count; k += kInputs, panels += kLineBytes) {
-    unroll<kPanels>([&](auto p) {
-      __builtin_prefetch(panels + decltype(p)::value * panel_bytes + V::kStreamAhead, 0, 2);
-    });
+    for (int p = 0; p < kPanels; ++p) {
+      __builtin_prefetch(panels + p * panel_bytes + kStreamAhead, 0, 3);
+    }
     unroll<kInputs>([&](auto input) { step(input, k); });
   }
   if (k < count) step(std::integral_constant<int, 0>{}, k);
   unroll<kRows * kPanels>(
       [&](auto i) { V::store(sums + decltype(i)::value * V::kLanes, sum[decltype(i)::value]); });
+}
+
+// One panel of one segment as floats, [count][16].
+template <typename V, typename Panels>
+void decode_panel(const std::byte* packed, int count, float* columns) {
+  constexpr int kInputs = Panels::kLineInputs;
+  int k = 0;
+  for (; k + kInputs <= count; k += kInputs, packed += kLineBytes) {
+    unroll<kInputs>([&](auto input) {
+      constexpr int kInput = decltype(input)::value;
+      V::store(columns + (k + kInput) * V::kLanes, Panels::template column<kInput>(packed));
+    });
+  }
+  if (k < count) V::store(columns + k * V::kLanes, Panels::template column<0>(packed));
 }
 
 }  // namespace verbatim

@@ -13,7 +13,6 @@ struct Lanes {
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 5;
-  static constexpr int kStreamAhead = 1024;
 
   __m256 lo;
   __m256 hi;

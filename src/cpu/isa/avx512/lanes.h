@@ -12,8 +12,7 @@ struct Lanes {
   // Tile sizes of the projections: 26 sums, 2 columns and one broadcast in 32 registers.
   static constexpr int kTileRows = 13;
   static constexpr int kTilePanels = 2;
-  static constexpr int kStreamSums = 24;
-  static constexpr int kStreamAhead = 1024;
+  static constexpr int kStreamSums = 16;
 
   __m512 v;
 

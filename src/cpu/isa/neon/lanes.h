@@ -13,7 +13,6 @@ struct Lanes {
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 6;
-  static constexpr int kStreamAhead = 1024;
 
   float32x4_t a;
   float32x4_t b;

@@ -15,7 +15,6 @@ struct Lanes {
   static constexpr int kTileRows = 4;
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 1;
-  static constexpr int kStreamAhead = 1024;
 
   float v[kLanes];
 
