@@ -120,7 +120,7 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text, bool parse_sp
     fail(Code::kInvalidArgument, "text to encode: expected at most %zu bytes, found %zu",
          kLongestTextBytes, text.size());
   }
-  const std::string valid = valid_utf8(text);
+  const std::string valid = to_valid_utf8(text);
   Merger merger(vocabulary_);
   for (const AddedTokens::Part& part : given_.split(valid, parse_special)) {
     if (part.token >= 0) {
@@ -165,7 +165,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> tokens, bool skip_sp
   for (const std::int32_t token : tokens) {
     if (!skip_special || !is_special(token)) joined.append(bytes(token));
   }
-  return valid_utf8(joined);
+  return to_valid_utf8(joined);
 }
 
 std::int32_t Tokenizer::special(std::string_view name) const {

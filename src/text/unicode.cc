@@ -127,7 +127,7 @@ void append_utf8(std::string& out, char32_t code) {
   }
 }
 
-std::string valid_utf8(std::string_view bytes) {
+std::string to_valid_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {

@@ -31,7 +31,7 @@ Utf8Character next_character(std::string_view bytes);
 void append_utf8(std::string& out, char32_t code);
 
 // `bytes` with U+FFFD in the place of what is no UTF-8, an unfinished end included.
-std::string valid_utf8(std::string_view bytes);
+std::string to_valid_utf8(std::string_view bytes);
 
 // The code points of `bytes`, replaced in the same way.
 std::u32string code_points(std::string_view bytes);

@@ -25,7 +25,7 @@ std::string Utf8Stream::feed(std::string_view bytes) {
 }
 
 std::string Utf8Stream::finish() {
-  return valid_utf8(std::exchange(pending_, {}));
+  return to_valid_utf8(std::exchange(pending_, {}));
 }
 
 }  // namespace verbatim

@@ -6,7 +6,7 @@
 
 namespace verbatim {
 
-// For any cut of the bytes, all that feed and finish return is valid_utf8 of the whole.
+// For any cut of the bytes, all that feed and finish return is to_valid_utf8 of the whole.
 class Utf8Stream {
  public:
   // The characters that are whole by now; what can no longer become one is U+FFFD.

@@ -28,7 +28,7 @@ std::string_view view(const json::string& text) {
 // A name from the file as a message shows it: quoted, clipped, without control characters.
 std::string quoted(std::string_view name) {
   constexpr std::size_t kShownBytes = 60;
-  std::string shown = valid_utf8(name.substr(0, kShownBytes));
+  std::string shown = to_valid_utf8(name.substr(0, kShownBytes));
   for (char& letter : shown) {
     if (static_cast<std::uint8_t>(letter) < 0x20 || letter == 0x7F) letter = '?';
   }
