@@ -87,7 +87,8 @@ class Buffer {
 
 // Host memory on a 64-byte boundary, zeroed. Throws kExhausted.
 Buffer allocate_host(std::size_t bytes);
-// Address space that must not be touched: what a dry run takes its tensors from.
+// Addresses that nothing stands behind, the same for every caller: what a dry run takes its tensors
+// from. Touching them ends the process.
 Buffer reserve_addresses(std::size_t bytes);
 
 // A bump allocator over one Buffer. ArenaScope gives back what was taken inside it.
