@@ -141,10 +141,15 @@ Outcome read_value(Cursor& cursor, Pair& pair) {
     cursor.at =
         std::min(cursor.text.find_first_of(",}]{[\" \t\r\n", cursor.at), cursor.text.size());
     pair.value.end = cursor.at;
-    if (pair.value.begin == pair.value.end) return Outcome::kMalformed;
+    const bool is_known = pair.rank < kKeys.size();
+    const Field field = is_known ? kKeys[pair.rank].field : Field::kStart;
+    const bool is_word =
+        is_json_word(cursor.text.substr(pair.value.begin, pair.value.end - pair.value.begin));
+    const bool may_be_text = field == Field::kContent || field == Field::kSpeaker;
+    if (pair.value.begin == pair.value.end || (!is_word && !may_be_text))
+      return Outcome::kMalformed;
     // A number that the text breaks off in is another number.
-    if (cursor.is_done() && pair.rank < kKeys.size() && kKeys[pair.rank].field != Field::kContent)
-      pair.value.end = pair.value.begin;
+    if (cursor.is_done() && is_word && field != Field::kContent) pair.value.end = pair.value.begin;
   }
   if (outcome != Outcome::kWhole) return outcome;
   cursor.skip_spaces();
@@ -157,7 +162,8 @@ Outcome read_pairs(std::string_view object, std::vector<Pair>& pairs) {
   while (true) {
     while (!cursor.is_done() && (is_space(cursor.peek()) || cursor.peek() == ',')) ++cursor.at;
     if (cursor.is_done()) return Outcome::kUnfinished;
-    if (cursor.peek() == '}') return Outcome::kWhole;
+    if (cursor.peek() == '}')
+      return has_word(object.substr(cursor.at)) ? Outcome::kMalformed : Outcome::kWhole;
     if (cursor.peek() != '"') return Outcome::kMalformed;
     ++cursor.at;
     Range key;
