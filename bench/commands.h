@@ -11,7 +11,7 @@ struct KernelBenchOptions {
   std::vector<std::string> formats;  // empty: all
   std::vector<int> threads{1, 2};
   std::vector<int> rows;  // of 512, 29 and 1; empty: these and the encoders'
-  double seconds = 0.5;   // spent on each case
+  double seconds = 1.0;   // spent on each case
   bool json = false;
 };
 

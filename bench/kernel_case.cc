@@ -13,7 +13,6 @@ namespace verbatim {
 namespace {
 
 constexpr std::size_t kWeightBytes = std::size_t{896} << 20;
-constexpr std::int64_t kFewRows = 8;  // up to here the weights' bytes are the bound
 constexpr std::int64_t kRowBlock = 48;
 
 double now_s() {
@@ -123,7 +122,8 @@ double KernelBench::run_fma(const KernelCase& one, double work) {
   std::vector<std::int64_t> done(static_cast<std::size_t>(one.threads));
   const double start = now_s();
   pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
-    float values[4]{1.0F, 0.5F, 0.25F, 0.0F};
+    float values[kLanes + 2];
+    for (int i = 0; i < kLanes + 2; ++i) values[i] = 1.0F / static_cast<float>(i + 2);
     const std::int64_t rounds = std::strcmp(table_.isa, "scalar") == 0 ? kRounds / 100 : kRounds;
     done[static_cast<std::size_t>(worker)] = roofline_.fma(rounds, values);
   });
@@ -153,7 +153,7 @@ KernelTimes KernelBench::measure(const KernelCase& one) {
   constexpr std::size_t kLongRead = std::size_t{64} << 20;  // enough that a start costs nothing
   const LinearShape& shape = one.shape;
   const std::size_t bytes = one.kernel->packed_bytes(shape.out, shape.in);
-  if (shape.rows <= kFewRows) {
+  if (is_read_bound(shape)) {
     const auto repeats = static_cast<std::int64_t>((kLongRead + bytes - 1) / bytes);
     const double ceiling_s = run_read(one, bytes, repeats);
     return {run_projection(one, repeats), ceiling_s};

@@ -21,6 +21,11 @@ struct KernelCase {
   std::string group;  // whose mean it belongs to: "512 rows", "encoder", "29 rows", "1 row"
 };
 
+// Up to eight rows the weights' bytes are the bound, beyond it is arithmetic.
+inline bool is_read_bound(const LinearShape& shape) {
+  return shape.rows <= 8;
+}
+
 struct KernelTimes {
   double kernel_s = 0;   // the best run of the projection
   double ceiling_s = 0;  // what the ceiling would have taken for the same work
@@ -37,7 +42,6 @@ class KernelBench {
   KernelTimes measure(const KernelCase& one);
 
  private:
-  struct Scratch;
   ThreadPool& pool(int threads);
   double run_projection(const KernelCase& one, std::int64_t repeats);
   double run_fma(const KernelCase& one, double work);

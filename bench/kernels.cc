@@ -76,7 +76,7 @@ void print_table(const char* isa, const std::vector<Result>& results) {
     const KernelCase& what = result.what;
     std::printf("%-4s %7d  %-22s %9.1f %9.1f %7.3f  %s\n", what.kernel->format->name, what.threads,
                 shape_name(what.shape).c_str(), gigaflops(result), gigabytes_per_s(result),
-                result.share(), what.shape.rows == 1 ? "read" : "fma");
+                result.share(), is_read_bound(what.shape) ? "read" : "fma");
     if (means.find(mean_name(result)) == means.end()) order.push_back(mean_name(result));
     means[mean_name(result)].add(result.share(), shape_name(what.shape));
   }
@@ -99,7 +99,7 @@ void print_json(const char* isa, const std::vector<Result>& results) {
         "\"ceiling\": \"%s\", \"share\": %.4f}",
         separator, what.kernel->format->name, what.threads, what.group.c_str(),
         static_cast<long long>(what.shape.rows), what.shape.in, what.shape.out,
-        result.best.kernel_s, result.best.ceiling_s, what.shape.rows == 1 ? "read" : "fma",
+        result.best.kernel_s, result.best.ceiling_s, is_read_bound(what.shape) ? "read" : "fma",
         result.share());
     separator = ",\n";
   }

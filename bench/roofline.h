@@ -10,8 +10,9 @@ namespace verbatim {
 
 struct Roofline {
   const char* isa;
-  // Runs `rounds` rounds and returns how many multiply-adds of one float that was. `values`: three
-  // floats to start from; the result goes to the fourth, so that nothing is left out.
+  // Runs `rounds` rounds and returns how many multiply-adds of one float that was. `values`:
+  // sixteen different floats to start from, the factor and the term; the result goes to the first,
+  // so that nothing is left out.
   std::int64_t (*fma)(std::int64_t rounds, float* values);
   // Reads the bytes, a multiple of 4 KiB, as floats and returns their sum.
   float (*read)(const std::byte* from, std::size_t bytes);

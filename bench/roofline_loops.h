@@ -13,10 +13,12 @@ std::int64_t fma_loop(std::int64_t rounds, float* values) {
   constexpr int kSums = V::kTileRows * V::kTilePanels;
   V sum[kSums];
   unroll<kSums>([&](auto i) {
-    sum[decltype(i)::value] = V::set(values[0] * static_cast<float>(decltype(i)::value));
+    // Every lane differs, or the compiler would compute equal halves once.
+    sum[decltype(i)::value] =
+        V::mul(V::load(values), V::set(static_cast<float>(decltype(i)::value + 1)));
   });
-  const V factor = V::set(values[1]);
-  const V term = V::set(values[2]);
+  const V factor = V::set(values[V::kLanes]);
+  const V term = V::set(values[V::kLanes + 1]);
   for (std::int64_t round = 0; round < rounds; ++round) {
     unroll<kSums>([&](auto i) {
       constexpr int kSum = decltype(i)::value;
@@ -25,7 +27,7 @@ std::int64_t fma_loop(std::int64_t rounds, float* values) {
   }
   V total = V::zero();
   unroll<kSums>([&](auto i) { total = V::add(total, sum[decltype(i)::value]); });
-  values[3] = V::sum(total);
+  values[0] = V::sum(total);
   return rounds * kSums * V::kLanes;
 }
 
