@@ -11,6 +11,8 @@ if(VERBATIM_WERROR)
   target_compile_options(verbatim_flags INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 warns falsely of strings joined to temporaries and of variants that hold strings.
+  target_compile_options(verbatim_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
   target_link_options(verbatim_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")

@@ -110,7 +110,7 @@ void OfflineSession::plan(EncodeBatch& batch) {
                 .first(static_cast<std::size_t>(real) * sizeof(float)));
   for (float& sample : block_) sample = gain_(sample);
   const Tensor rows = host_rows(block_, static_cast<std::int64_t>(block_.size()));
-  trace_.host("pcm", rows, encoded_samples_);
+  trace_.host("pcm", rows.slice(0, real), encoded_samples_);
   make_noise(count);
   const Tensor noise = noise_.empty() ? Tensor{} : host_rows(noise_, count);
   encode_ticket_ = batch.add(rows, static_cast<double>(count) * frame_s, slot_.conv[0].get(),
