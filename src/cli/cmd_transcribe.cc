@@ -1,0 +1,177 @@
+// verbatim transcribe: recordings in, transcripts out.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/cpu_topology.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "cli/batch.h"
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/inputs.h"
+#include "cli/model_folder.h"
+#include "cli/results.h"
+#include "cli/stats.h"
+#include "cli/stdin_copy.h"
+#include "cli/terminal.h"
+#include "cli/transcribe_flags.h"
+#include "engine/dump.h"
+
+namespace verbatim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Where segments show while they are decoded: on stdout they are the result, beside a result that
+// goes elsewhere they are progress.
+Live live_place(const TranscribeFlags& flags, const Results& results, std::size_t inputs) {
+  if (flags.parallel > 1) return Live::kNone;
+  const bool out = ::isatty(STDOUT_FILENO) == 1;
+  if (out && inputs == 1 && results.is_lines() && flags.channels != "split") return Live::kOut;
+  const bool err = ::isatty(STDERR_FILENO) == 1;
+  return err && !flags.quiet && !(out && results.to_stdout()) ? Live::kErr : Live::kNone;
+}
+
+// --dump shows one session's tensors, and two would mix.
+void check_dump(const TranscribeFlags& flags, std::size_t inputs) {
+  if (flags.dump.empty()) return;
+  if (inputs != 1)
+    fail(Code::kInvalidArgument, "--dump: expected one recording, found %zu", inputs);
+  if (flags.channels == "split")
+    fail(Code::kInvalidArgument, "--dump: expected --channels mix, found split");
+  check_writable("--dump", flags.dump);
+}
+
+std::vector<JobRequest> job_requests(const TranscribeFlags& flags, const std::vector<Input>& inputs,
+                                     const StdinCopy* stdin_copy) {
+  JobRequest common;
+  common.audio = audio_request(flags);
+  common.options = session_options(flags);
+  common.split = flags.channels == "split";
+  std::vector<JobRequest> requests;
+  for (const Input& input : inputs) {
+    JobRequest request = common;
+    request.audio.what = request.source = input.path;
+    if (input.path == "-") {
+      request.source = "stdin";
+      request.audio.file = stdin_copy->file();
+      // "-" is how raw PCM is told from a file.
+      if (flags.rate == 0) request.audio.what = "stdin";
+    } else {
+      request.audio.raw = {};
+    }
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+std::unique_ptr<StdinCopy> copy_stdin(const std::vector<Input>& inputs, Terminal& terminal) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].path != "-") continue;
+    auto copy = std::make_unique<StdinCopy>();
+    copy->fill([&](std::int64_t) {
+      terminal.progress(static_cast<int>(i), "stdin", {"read", 0, 0, 0});
+    });
+    return copy;
+  }
+  return nullptr;
+}
+
+void write_reports(const TranscribeFlags& flags, const RunStats& stats, const Engine& engine,
+                   Terminal& terminal) {
+  if (flags.stats) terminal.message(stats_text(stats));
+  if (flags.profile) terminal.message(profile_text(engine.profile()));
+  if (flags.stats_json.empty()) return;
+  AtomicFile file(flags.stats_json);
+  file.write(stats_json(stats));
+  file.commit();
+}
+
+RunStats run_stats(const Engine& engine, double load_s, double wall_s,
+                   std::vector<FileStats> files) {
+  RunStats stats;
+  stats.model = engine.name();
+  stats.family = engine.family();
+  stats.device = engine.device_name();
+  stats.threads = engine.threads();
+  stats.load_s = load_s;
+  stats.wall_s = wall_s;
+  stats.memory = engine.memory();
+  stats.peak_memory_bytes = peak_resident_bytes();
+  stats.files = std::move(files);
+  return stats;
+}
+
+int transcribe(const TranscribeFlags& flags) {
+  const Clock::time_point begin = Clock::now();
+  const std::vector<Input> inputs = expand_inputs(flags.audio);
+  check_dump(flags, inputs.size());
+  if (!flags.stats_json.empty()) check_writable("--stats-json", flags.stats_json);
+  Results results(result_flags(flags), inputs);
+  TerminalSetup setup = standard_terminal();
+  setup.quiet = flags.quiet;
+  setup.files = static_cast<int>(inputs.size());
+  setup.live = live_place(flags, results, inputs.size());
+  const bool shows_result = setup.live == Live::kOut;
+  Terminal terminal(std::move(setup));
+
+  bool is_default_model = false;
+  EngineOptions options = engine_options(flags.engine, &is_default_model);
+  if (is_default_model) terminal.notice(nano_notice(options.model));
+  const std::unique_ptr<StdinCopy> stdin_copy = copy_stdin(inputs, terminal);
+  Batch batch(job_requests(flags, inputs, stdin_copy.get()), results, terminal, shows_result);
+  options.expected_audio_s = batch.probe();
+  if (batch.is_over()) return batch.exit_code();
+  options.expected_options = session_options(flags);
+  options.slots = static_cast<int>(std::min<std::size_t>(flags.parallel, batch.left()));
+  options.profile = flags.profile;
+  const std::unique_ptr<Dump> dump =
+      flags.dump.empty() ? nullptr : Dump::make(flags.dump, flags.dump_filter);
+  if (dump) options.tap = dump->tap();
+
+  terminal.progress(-1, options.model, {"load", 0, 0, 0});
+  const Clock::time_point load_begin = Clock::now();
+  Engine engine(options);
+  const double load_s = seconds_since(load_begin);
+  if (is_interrupted())
+    fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
+  terminal.leave(-1);
+  batch.run(engine, options.slots,
+            {engine.name(), flags.temperature, static_cast<std::int32_t>(flags.max_line_chars)});
+  if (dump && batch.exit_code() != kExitFailed && !is_interrupted()) dump->write();
+  write_reports(flags, run_stats(engine, load_s, seconds_since(begin), batch.stats()), engine,
+                terminal);
+  return batch.exit_code();
+}
+
+int run(std::span<const char* const> arguments) {
+  TranscribeFlags given;
+  Flags flags("verbatim transcribe [FLAGS] AUDIO...",
+              "Writes who said what and when in recordings: files, folders with all below them, or "
+              "'-' for stdin.");
+  declare(flags, given);
+  if (!flags.read(arguments)) {
+    write_stdout(flags.help());
+    return kExitWhole;
+  }
+  check_flags(flags, given);
+  return transcribe(given);
+}
+
+}  // namespace
+
+const Command kTranscribeCommand{"transcribe", "who said what and when, from recordings", run};
+
+}  // namespace verbatim

@@ -1,0 +1,45 @@
+// Flags of the engine and what they become.
+#include "cli/engine_flags.h"
+
+#include "cli/model_folder.h"
+
+namespace verbatim {
+
+void declare(Flags& flags, EngineFlags& to) {
+  flags.section("Model");
+  flags.text(to.model, "--model", "DIR",
+             "A checkpoint folder as published, with the original or the Hugging Face names. "
+             "Without it, or as nano-vibevoice, the bundled vibevoice-asr-nano.");
+  flags.text(to.tokenizer, "--tokenizer", "FILE",
+             "A tokenizer.json to use in place of the folder's own. The Qwen2.5 tokenizer is "
+             "bundled for folders that have none.");
+  flags.section("Machine");
+  flags.integer(to.threads, "--threads", "N", {1, 1024},
+                "Threads that compute. Without it one per physical core of the cpuset. The result "
+                "does not depend on it.");
+  flags.text(to.isa, "--isa", "NAME",
+             "The kernels to use, as 'verbatim devices' lists them. Without it the best that run "
+             "here. The result does not depend on it.");
+  flags.choice(to.kv, "--kv", {"f16", "f32"}, "How keys and values are kept.");
+  flags.integer(to.max_context, "--max-context", "N", {1, 1 << 30},
+                "Positions of the longest session. Without it sized from the audio.");
+  flags.bytes(to.memory_limit_bytes, "--memory-limit",
+              "Refuses before any work what needs more memory than this, with the sum.");
+}
+
+EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model) {
+  const BundledFiles bundled = bundled_files(executable_folder());
+  if (is_default_model != nullptr) *is_default_model = flags.model.empty();
+  EngineOptions options;
+  options.model = model_folder(flags.model, bundled);
+  options.tokenizer = flags.tokenizer;
+  options.fallback_tokenizer = bundled.tokenizer;
+  options.threads = static_cast<int>(flags.threads);
+  options.isa = flags.isa;
+  options.kv = flags.kv;
+  options.max_context = flags.max_context;
+  options.memory_limit_bytes = flags.memory_limit_bytes;
+  return options;
+}
+
+}  // namespace verbatim

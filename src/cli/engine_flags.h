@@ -1,0 +1,27 @@
+// The flags by which every command that loads a model describes its engine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/flags.h"
+#include "engine/engine.h"
+
+namespace verbatim {
+
+struct EngineFlags {
+  std::string model;
+  std::string tokenizer;
+  std::int64_t threads = 0;
+  std::string isa;
+  std::string kv = "f16";
+  std::int64_t max_context = 0;
+  std::size_t memory_limit_bytes = 0;
+};
+
+void declare(Flags& flags, EngineFlags& to);
+
+// Finds the bundled files and fills in what the flags say. is_default_model: no --model was given.
+EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model);
+
+}  // namespace verbatim

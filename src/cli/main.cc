@@ -1,0 +1,93 @@
+// The program: finds the command, and turns what it throws into a sentence and an exit code.
+#include <signal.h>
+#include <unistd.h>
+
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/results.h"
+
+namespace verbatim {
+namespace {
+
+constexpr const Command* kCommands[] = {&kTranscribeCommand, &kInfoCommand, &kDevicesCommand};
+
+std::string help() {
+  std::string text =
+      "usage: verbatim COMMAND [FLAGS] ...\n\nTurns speech into text with speakers and "
+      "times.\n\nCommands:\n";
+  for (const Command* const command : kCommands)
+    text += formatted("  %-11s %s\n", command->name, command->summary);
+  return text +
+         "\n'verbatim COMMAND --help' explains a command, 'verbatim --version' names this "
+         "build.\n\n"
+         "Exit codes: 0 whole, 1 failed, 2 usage, 3 delivered with warnings, 130 interrupted.\n\n"
+         "Examples:\n"
+         "  verbatim transcribe meeting.wav\n"
+         "  verbatim info --model ./VibeVoice-ASR\n"
+         "  verbatim devices\n";
+}
+
+int run(std::span<const char* const> arguments) {
+  if (arguments.empty())
+    fail(Code::kInvalidArgument,
+         "COMMAND: expected transcribe, info, devices or --help, found nothing");
+  const std::string_view name = arguments[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    write_stdout(help());
+    return kExitWhole;
+  }
+  if (name == "--version") {
+    write_stdout("verbatim " VERBATIM_VERSION "\n");
+    return kExitWhole;
+  }
+  for (const Command* const command : kCommands)
+    if (name == command->name) return command->run(arguments.subspan(1));
+  fail(Code::kInvalidArgument, "COMMAND: expected transcribe, info, devices or --help, found '%s'",
+       arguments[0]);
+}
+
+void print_error(const char* what) {
+  // One write, so that lines of several processes do not mix.
+  const std::string line = formatted("verbatim: %s\n", what);
+  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // there is nobody to tell
+}
+
+// Log lines start where a progress line may stand.
+void log_to_stderr(Level, std::string_view line) {
+  const bool redraws = ::isatty(STDERR_FILENO) == 1;
+  const std::string text =
+      std::string(redraws ? "\r\x1b[K" : "") + "verbatim: " + std::string(line) + "\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+}  // namespace
+}  // namespace verbatim
+
+int main(int count, char** arguments) {
+  using namespace verbatim;
+  // A reader that leaves is an error of the write, not the end of the process.
+  signal(SIGPIPE, SIG_IGN);
+  install_interrupt_handler();
+  set_log(Level::kWarn, log_to_stderr);
+  try {
+    const auto given = static_cast<std::size_t>(count > 0 ? count - 1 : 0);
+    return run(std::span<const char* const>(arguments + 1, given));
+  } catch (const Error& error) {
+    print_error(error.what());
+    return exit_code(error.code());
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory");
+    return kExitFailed;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return kExitFailed;
+  }
+}
