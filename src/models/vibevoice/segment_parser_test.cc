@@ -103,6 +103,13 @@ TEST(SegmentParser, BracketsAndQuotesInsideContentAreText) {
             "0-1 () <{\"Start\":5} \\>\n");
 }
 
+TEST(SegmentParser, AnEscapedQuoteEndsNothing) {
+  const std::string object = R"([{"Start":0,"End":1,"Speaker":0,"Content":"a 5\" ]} nail"})";
+  SegmentParser parser;
+  EXPECT_TRUE(parser.feed(std::string_view(object).substr(0, object.size() - 1)).empty());
+  EXPECT_EQ(segments_of(object), "0-1 0 <a 5\" ]} nail>\n");
+}
+
 TEST(SegmentParser, ATagBeforeTheArrayIsNotTheArray) {
   EXPECT_EQ(segments_of(R"([Silence] [{"Start":3,"End":4,"Content":"a"}])"),
             "0?-3? () <[Silence]>\n3-4 () <a>\n");
@@ -195,6 +202,17 @@ TEST(SegmentParser, ACutOffObjectKeepsItsContent) {
   EXPECT_EQ(cut(17), "0-1 () <a>\n1.5-2 1 <hello >\n");
   EXPECT_EQ(cut(26), "0-1 () <a>\n");
   EXPECT_EQ(cut(60), "0-1 () <a>\n");
+}
+
+TEST(SegmentParser, ANumberThatTheTextBreaksOffInDoesNotCount) {
+  EXPECT_EQ(segments_of(R"([{"Content":"a","Speaker":1,"Start":1)"), "0?-0? 1 <a>\n");
+}
+
+TEST(SegmentParser, ABracketBehindAWordEndsNoObject) {
+  EXPECT_EQ(
+      segments_of(
+          R"([{"Start":0,"End":1,"Content":"a "b]" c "d"},{"Start":1,"End":2,"Content":"e"}])"),
+      "0-1 () <a \"b]\" c \"d>\n1-2 () <e>\n");
 }
 
 TEST(SegmentParser, TextAroundTheArrayIsKept) {
