@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstring>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -124,7 +124,7 @@ pid_t start(Launch& launch) {
 
 [[noreturn]] void fail_to_start(const char* program, int error) {
   fail(error == ENOENT ? Code::kNotFound : Code::kIo, "%s: cannot be started: %s", program,
-       std::strerror(error));
+       std::generic_category().message(error).c_str());
 }
 
 }  // namespace
@@ -134,6 +134,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, int input_
   const char* program = arguments.front().c_str();
   std::vector<std::string> copies = arguments;
   std::vector<char*> pointers;
+  pointers.reserve(copies.size() + 1);
   for (std::string& argument : copies) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   int pipes[3][2];  // its 1, its 2, and how exec went

@@ -30,9 +30,9 @@ class MonoReader {
     const auto channels = static_cast<std::size_t>(frames_->channels());
     block_.resize(std::max<std::size_t>(1, kBlockSamples / channels) * channels);
     const double rate = frames_->sample_rate_hz();
-    start_ = static_cast<std::int64_t>(request.start_s * rate + 0.5);
+    start_ = std::llround(request.start_s * rate);
     if (request.duration_s > 0)
-      left_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(request.duration_s * rate + 0.5));
+      left_ = std::max<std::int64_t>(1, std::llround(request.duration_s * rate));
     most_ = static_cast<std::int64_t>(
         rate * (request.limits.audio_s > 0 ? request.limits.audio_s : kDefaultMostSeconds));
     pass_start(request.start_s);

@@ -69,6 +69,11 @@ class AudioSource {
 // there. Throws kNotFound, kIo, kInvalidArgument, kUnsupported or kCorrupt naming the file.
 std::unique_ptr<AudioSource> open_audio(const AudioRequest& request);
 
+// All of a pipe in an unnamed file, so that it can be read more than once (one channel after
+// another): a descriptor for AudioRequest::file, which the caller closes. Returns when the pipe
+// ends; nothing is left on the disk. folder: "" for /tmp. Throws kIo or kCancelled.
+int copy_of_pipe(int pipe, const std::string& folder);
+
 // What a file says about itself: its own rate and channels, and the length of all of it (0:
 // unknown). Not for "-", which can be read only once. Throws as open_audio does.
 struct AudioFacts {

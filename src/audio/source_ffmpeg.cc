@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "audio/child_process.h"
@@ -82,7 +82,8 @@ class FfmpegSupply : public ByteSupply {
           const ssize_t count = ::read(child_.output(), to.data(), to.size());
           if (count >= 0) return counted(static_cast<std::size_t>(count));
           if (errno != EINTR)
-            fail(Code::kIo, "%s: ffmpeg: reading failed: %s", name(), std::strerror(errno));
+            fail(Code::kIo, "%s: ffmpeg: reading failed: %s", name(),
+                 std::generic_category().message(errno).c_str());
         }
       }
       if (is_interrupted()) fail(Code::kCancelled, "%s: interrupted", name());
@@ -143,12 +144,18 @@ class FfmpegSupply : public ByteSupply {
                                      kMostErrorBytes - std::min(kMostErrorBytes, errors_.size())));
   }
 
-  // The first line, without ffmpeg's name for the input.
+  // The first line, without what is ffmpeg's own business: its name for the input, addresses of its
+  // parts ("[mp3 @ 0x5581...]"), the list of formats.
   std::string first_error() const {
     std::string_view line = std::string_view(errors_).substr(0, errors_.find('\n'));
     constexpr std::string_view kOwnName = "/dev/fd/3: ";
     if (line.substr(0, kOwnName.size()) == kOwnName) line.remove_prefix(kOwnName.size());
     std::string text(line.empty() ? "it gave no reason" : line);
+    if (const std::size_t address = text.find(" @ 0x"); address != std::string::npos)
+      text.erase(address, std::min(text.find(']', address), text.size()) - address);
+    constexpr std::string_view kNotListed = "Format not on whitelist";
+    if (const std::size_t found = text.find(kNotListed); found != std::string::npos)
+      text.resize(found + kNotListed.size());
     for (char& character : text)
       if (static_cast<unsigned char>(character) < 0x20) character = ' ';
     return text;
@@ -168,7 +175,8 @@ std::unique_ptr<ByteSupply> start_ffmpeg(const AudioRequest& request) {
   if (request.file >= 0) return std::make_unique<FfmpegSupply>(request, request.file, most_s);
   const int file = open(request.what.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    fail(Code::kIo, "%s: cannot be opened: %s", request.what.c_str(), std::strerror(errno));
+    fail(Code::kIo, "%s: cannot be opened: %s", request.what.c_str(),
+         std::generic_category().message(errno).c_str());
   try {
     auto supply = std::make_unique<FfmpegSupply>(request, file, most_s);
     close(file);
@@ -200,7 +208,7 @@ std::string find_ffmpeg(std::string_view path_variable) {
     path_variable.remove_prefix(std::min(path_variable.size(), folder.size() + 1));
     // An empty folder means the current one, where a program that came with the audio could lie.
     if (folder.empty() || folder.front() != '/') continue;
-    const std::string path = std::string(folder) + "/ffmpeg";
+    std::string path = std::string(folder) + "/ffmpeg";
     struct stat status {};
     if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
         access(path.c_str(), X_OK) == 0)

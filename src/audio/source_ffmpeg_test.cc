@@ -119,6 +119,10 @@ TEST(SourceFfmpeg, AFailureCarriesItsFirstLine) {
       failure_of(folder.with_ffmpeg("echo '/dev/fd/3: no such luck' >&2; echo more >&2; exit 69"));
   EXPECT_EQ(failure.code, Code::kCorrupt);
   EXPECT_EQ(failure.what, "ffmpeg cannot decode it (exit status 69): no such luck");
+  EXPECT_EQ(failure_of(folder.with_ffmpeg("echo \"[ac3 @ 0x5581] Format not on whitelist 'a,b'\" "
+                                          ">&2; exit 1"))
+                .what,
+            "ffmpeg cannot decode it (exit status 1): [ac3] Format not on whitelist");
   EXPECT_EQ(failure_of(folder.with_ffmpeg("exit 1")).what,
             "ffmpeg cannot decode it (exit status 1): it gave no reason");
   EXPECT_EQ(failure_of(folder.with_ffmpeg("kill -9 $$")).what,

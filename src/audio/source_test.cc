@@ -223,6 +223,22 @@ TEST(Source, AnInterruptEndsTheWaitForAPipe) {
   close(ends[1]);
 }
 
+TEST(Source, ACopyOfAPipeIsReadOnceForEachChannel) {
+  const int pipe = pipe_with(raw_bytes<std::int16_t>({1, -1, 2, -2}));
+  AudioRequest request;
+  request.what = "-";
+  request.raw = {.sample_rate_hz = 16000, .format = SampleFormat::kS16, .channels = 2};
+  request.file = copy_of_pipe(pipe, testing::TempDir());
+  close(pipe);
+  EXPECT_EQ(audio_facts(request).duration_s, 2 / 16000.0);
+  request.channel = 0;
+  EXPECT_EQ(samples_of(*open_audio(request)), (std::vector<float>{0x1p-15F, 0x1p-14F}));
+  request.channel = 1;
+  EXPECT_EQ(samples_of(*open_audio(request)), (std::vector<float>{-0x1p-15F, -0x1p-14F}));
+  close(request.file);
+  EXPECT_THROW(copy_of_pipe(0, "/no/such/folder"), Error);
+}
+
 TEST(Source, AWavComesThroughAPipe) {
   AudioRequest request;
   request.what = "-";

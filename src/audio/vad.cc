@@ -2,6 +2,7 @@
 #include "audio/vad.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -17,14 +18,13 @@ double energy_ratio(double decibels) {
 }
 
 std::int64_t frames_in(double seconds) {
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / kFrameS + 0.5));
+  return std::max<std::int64_t>(1, std::llround(seconds / kFrameS));
 }
 
 }  // namespace
 
 Vad::Vad(std::int32_t sample_rate_hz, const VadOptions& options)
-    : frame_samples_(
-          std::max<std::int64_t>(1, static_cast<std::int64_t>(sample_rate_hz * kFrameS + 0.5))),
+    : frame_samples_(std::max<std::int64_t>(1, std::llround(sample_rate_hz * kFrameS))),
       over_floor_(energy_ratio(options.over_floor_db)),
       least_energy_(energy_ratio(options.least_db)),
       least_frames_(frames_in(options.least_speech_s)),
