@@ -46,7 +46,7 @@ class Attention {
     const std::int64_t end_page = view_.end_page();
     for (std::int64_t page = view_.first_page(); page < end_page; ++page) {
       for (std::int32_t first = 0, count = 0; first < queries_; first += count) {
-        count = tile_count(first);
+        count = Tile::largest_size(queries_ - first);
         if (page == view_.first_page()) pack(first, count);
         score(page, first, count);
       }
@@ -57,19 +57,12 @@ class Attention {
     }
     for (std::int64_t page = view_.first_page(); page < end_page; ++page) {
       for (std::int32_t first = 0, count = 0; first < queries_; first += count) {
-        count = tile_count(first);
+        count = Tile::largest_size(queries_ - first);
         for (std::int32_t q = first; q < first + count; ++q) weigh(page, q);
         mix(page, first, count);
       }
     }
     for (std::int32_t q = 0; q < queries_; ++q) finish(q);
-  }
-
-  // Tiles of nearly equal counts.
-  std::int32_t tile_count(std::int32_t first) const {
-    const std::int32_t left = queries_ - first;
-    const std::int32_t tiles = (left + Tile::kMost - 1) / Tile::kMost;
-    return (left + tiles - 1) / tiles;
   }
 
   const std::byte* keys(std::int64_t page) const { return call_.pages[page - call_.first_page]; }

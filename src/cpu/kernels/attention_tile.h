@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/kernels/attention_view.h"
+#include "cpu/kernels/unroll.h"
 
 namespace verbatim {
 
@@ -27,6 +28,16 @@ struct AttentionTile {
     constexpr std::int32_t kSums = V::kTileRows * V::kTilePanels;
     return 4 * count <= kSums ? 4 : 2 * count <= kSums ? 2 : 1;
   }
+  // Few sizes, because each is code of its own; the groups of one decoded row are among them.
+  static constexpr bool is_size(std::int32_t count) {
+    return count == kMost || (count < kMost && (count <= 4 || (count >= 6 && count <= 8)));
+  }
+  static constexpr std::int32_t largest_size(std::int32_t most) {
+    std::int32_t count = most < kMost ? most : kMost;
+    while (!is_size(count)) --count;
+    return count;
+  }
+
   // scores[i][slot] = scale * (q_i . key of the slot), for the slots of the call and those that
   // share their loads. queries is [head_dim][count], scores [count][64].
   template <int kCount = kMost>
@@ -35,7 +46,7 @@ struct AttentionTile {
     if (call.count == kCount) {
       score_tile<kCount>(call, queries, scale, scores);
     } else if constexpr (kCount > 1) {
-      score<kCount - 1>(call, queries, scale, scores);
+      score<largest_size(kCount - 1)>(call, queries, scale, scores);
     }
   }
 
@@ -46,7 +57,7 @@ struct AttentionTile {
     if (call.count == kCount) {
       mix_tile<kCount>(call, weights, context);
     } else if constexpr (kCount > 1) {
-      mix<kCount - 1>(call, weights, context);
+      mix<largest_size(kCount - 1)>(call, weights, context);
     }
   }
 
@@ -68,26 +79,25 @@ struct AttentionTile {
     constexpr std::int32_t kStep = kWide * V::kLanes;
     const V factor = V::set(scale);
     for (std::int32_t slot = call.begin / kStep * kStep; slot < call.end; slot += kStep) {
-      V sum[kCount][kWide];
-      for (int i = 0; i < kCount; ++i) {
-        for (int w = 0; w < kWide; ++w) sum[i][w] = V::zero();
-      }
+      V sum[kCount * kWide];
+      unroll<kCount * kWide>([&](auto i) { sum[decltype(i)::value] = V::zero(); });
       for (std::int32_t f = 0; f < call.head_dim; ++f) {
         prefetch<kWide>(call.ahead, std::int64_t{slot} / kStep * call.head_dim + f);
         V key[kWide];
-        for (int w = 0; w < kWide; ++w) {
-          key[w] = Codec::template load_keys<V>(call.page, f, slot + w * V::kLanes);
-        }
-        for (int i = 0; i < kCount; ++i) {
-          const V query = V::set(queries[f * kCount + i]);
-          for (int w = 0; w < kWide; ++w) sum[i][w] = V::fma(query, key[w], sum[i][w]);
-        }
+        unroll<kWide>([&](auto w) {
+          constexpr int kKey = decltype(w)::value;
+          key[kKey] = Codec::template load_keys<V>(call.page, f, slot + kKey * V::kLanes);
+        });
+        unroll<kCount>([&](auto i) {
+          const V query = V::set(queries[f * kCount + decltype(i)::value]);
+          add_products<decltype(i)::value * kWide, kWide>(query, key, sum);
+        });
       }
-      for (int i = 0; i < kCount; ++i) {
-        for (int w = 0; w < kWide; ++w) {
-          V::store(scores + i * kPage + slot + w * V::kLanes, V::mul(sum[i][w], factor));
-        }
-      }
+      unroll<kCount * kWide>([&](auto i) {
+        constexpr int kSum = decltype(i)::value;
+        float* to = scores + kSum / kWide * kPage + slot + kSum % kWide * V::kLanes;
+        V::store(to, V::mul(sum[kSum], factor));
+      });
     }
   }
 
@@ -109,25 +119,36 @@ struct AttentionTile {
   static void mix_block(const AttentionTileCall& call, const float* weights, std::int32_t feature,
                         float* context) {
     const std::int64_t stride = AttentionView<V>::padded(call.head_dim);
-    V sum[kCount][kWide];
-    for (int i = 0; i < kCount; ++i) {
-      for (int w = 0; w < kWide; ++w) sum[i][w] = V::load(context + i * stride + w * V::kLanes);
-    }
+    V sum[kCount * kWide];
+    unroll<kCount * kWide>([&](auto i) {
+      constexpr int kSum = decltype(i)::value;
+      sum[kSum] = V::load(context + kSum / kWide * stride + kSum % kWide * V::kLanes);
+    });
     for (std::int32_t slot = call.begin; slot < call.end; ++slot) {
       prefetch<kWide>(call.ahead, feature / (kWide * V::kLanes) * kPage + slot);
       V value[kWide];
-      for (int w = 0; w < kWide; ++w) {
-        value[w] =
-            Codec::template load_values<V>(call.page, slot, feature + w * V::kLanes, call.head_dim);
-      }
-      for (int i = 0; i < kCount; ++i) {
-        const V weight = V::set(weights[i * kPage + slot]);
-        for (int w = 0; w < kWide; ++w) sum[i][w] = V::fma(weight, value[w], sum[i][w]);
-      }
+      unroll<kWide>([&](auto w) {
+        constexpr int kValue = decltype(w)::value;
+        value[kValue] = Codec::template load_values<V>(call.page, slot,
+                                                       feature + kValue * V::kLanes, call.head_dim);
+      });
+      unroll<kCount>([&](auto i) {
+        const V weight = V::set(weights[decltype(i)::value * kPage + slot]);
+        add_products<decltype(i)::value * kWide, kWide>(weight, value, sum);
+      });
     }
-    for (int i = 0; i < kCount; ++i) {
-      for (int w = 0; w < kWide; ++w) V::store(context + i * stride + w * V::kLanes, sum[i][w]);
-    }
+    unroll<kCount * kWide>([&](auto i) {
+      constexpr int kSum = decltype(i)::value;
+      V::store(context + kSum / kWide * stride + kSum % kWide * V::kLanes, sum[kSum]);
+    });
+  }
+
+  template <int kFirst, int kWide>
+  [[gnu::always_inline]] static void add_products(V factor, const V* loaded, V* sum) {
+    unroll<kWide>([&](auto w) {
+      constexpr int kSum = kFirst + decltype(w)::value;
+      sum[kSum] = V::fma(factor, loaded[decltype(w)::value], sum[kSum]);
+    });
   }
 };
 

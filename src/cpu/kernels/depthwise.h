@@ -7,12 +7,13 @@
 #include <cstdint>
 
 #include "cpu/kernel_table.h"
+#include "cpu/kernels/unroll.h"
 
 namespace verbatim {
 
 template <typename V>
 struct Depthwise {
-  static constexpr std::int64_t kRows = 8;  // sums in flight; enough to hide the latency of one
+  static constexpr int kRows = 8;  // sums in flight; enough to hide the latency of one
 
   static void run(const DepthwiseCall& call) {
     for (std::int32_t channel = 0; channel < call.channels; channel += V::kLanes) {
@@ -39,15 +40,19 @@ struct Depthwise {
                     std::int64_t{channel} * call.kernel;
     const float* x = call.x + row * call.x_stride + channel;
     V sum[kCount];
-    for (int r = 0; r < kCount; ++r) sum[r] = V::zero();
+    unroll<kCount>([&](auto r) { sum[decltype(r)::value] = V::zero(); });
     for (std::int32_t j = 0; j < call.kernel; ++j) {
       const V weight = V::load(w + std::int64_t{j} * V::kLanes);
-      for (int r = 0; r < kCount; ++r) {
-        const float* at = x + (j + r) * call.x_stride;
-        sum[r] = V::fma(kWhole ? V::load(at) : V::load(at, n), weight, sum[r]);
-      }
+      unroll<kCount>([&](auto r) {
+        constexpr int kRow = decltype(r)::value;
+        const float* at = x + (j + kRow) * call.x_stride;
+        sum[kRow] = V::fma(kWhole ? V::load(at) : V::load(at, n), weight, sum[kRow]);
+      });
     }
-    for (int r = 0; r < kCount; ++r) finish(call, channel, n, row + r, sum[r]);
+    unroll<kCount>([&](auto r) {
+      constexpr int kRow = decltype(r)::value;
+      finish(call, channel, n, row + kRow, sum[kRow]);
+    });
   }
 
   static void finish(const DepthwiseCall& call, std::int32_t channel, int n, std::int64_t row,

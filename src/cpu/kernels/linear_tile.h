@@ -4,24 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <type_traits>
+
+#include "cpu/kernels/unroll.h"
 
 namespace verbatim {
 
 constexpr int kLinearSegment = 256;
 constexpr int kLineBytes = 64;
-
-// body(integral_constant<int, 0>), ...: g++ 12 keeps an array in registers only where nothing
-// indexes it by a loop variable. (Prefetches must stay out of the body: a lambda that does nothing
-// else has no effect in its eyes and goes.)
-template <int... kIndex, typename Body>
-[[gnu::always_inline]] inline void unroll(std::integer_sequence<int, kIndex...>, const Body& body) {
-  (body(std::integral_constant<int, kIndex>{}), ...);
-}
-template <int kCount, typename Body>
-[[gnu::always_inline]] inline void unroll(const Body& body) {
-  unroll(std::make_integer_sequence<int, kCount>{}, body);
-}
 
 // Bytes that are brought near while a tile computes: `step` of them at every input feature.
 struct Ahead {
