@@ -1,7 +1,5 @@
 // The AVX-512 table. Only templates over Lanes are instantiated here, so that no code compiled for
 // AVX-512 can stand in for a function of another object.
-#include <cpuid.h>
-
 #include "cpu/isa/avx512/lanes.h"
 #include "cpu/kernel_table.h"
 #include "cpu/kernels/attention.h"
@@ -15,16 +13,10 @@
 #include "cpu/kernels/norm.h"
 
 namespace verbatim::avx512 {
-namespace {
 
-// clang 14 does not know the name "f16c", so its bit is read here.
-bool runs_here() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 &&
-         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
+bool runs_here();
+
+namespace {
 
 constexpr LinearKernel kLinear[]{
     {&kFormatF32, &f32_packed_bytes, &pack_f32, &run_linear<Lanes, F32Panels<Lanes>>},

@@ -1,0 +1,17 @@
+// Asked on every x86 machine, and therefore compiled without AVX-512.
+#include <cpuid.h>
+
+namespace verbatim::avx512 {
+
+bool runs_here();
+
+// clang 14 does not know the name "f16c", so its bit is read here.
+bool runs_here() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0 &&
+         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace verbatim::avx512

@@ -1,0 +1,72 @@
+// Every operation of a lane type, applied to given numbers: what isa_test compares between the
+// instruction sets. Each one's object is compiled with its flags.
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim {
+
+struct ProbeNumbers {  // sixteen of each
+  const float* a;
+  const float* b;
+  const float* c;
+  const float* whole;  // whole numbers from -126 to 127
+  const std::uint16_t* halves;
+  const std::uint32_t* pairs;
+};
+
+constexpr const char* kProbeNames[]{
+    "load",      "set",      "zero",     "fma",       "add", "sub",    "mul",  "div",
+    "sqrt",      "max",      "min",      "neg",       "abs", "round",  "pow2", "select",
+    "load_bf16", "load_f16", "low_bf16", "high_bf16", "sum", "max_of",
+};
+constexpr int kProbes = static_cast<int>(sizeof(kProbeNames) / sizeof(kProbeNames[0]));
+
+struct LanesProbe {
+  const char* isa;
+  void (*run)(const ProbeNumbers& numbers, float* out);  // [kProbes][16]
+  // The first n of floats and halves, and out[48..63] where the first n are stored: [4][16].
+  void (*tails)(const float* floats, const std::uint16_t* halves, int n, float* out);
+};
+
+template <typename V>
+void probe_lanes(const ProbeNumbers& numbers, float* out) {
+  const V a = V::load(numbers.a);
+  const V b = V::load(numbers.b);
+  const V c = V::load(numbers.c);
+  const V results[kProbes]{
+      a,
+      V::set(numbers.a[1]),
+      V::zero(),
+      V::fma(a, b, c),
+      V::add(a, b),
+      V::sub(a, b),
+      V::mul(a, b),
+      V::div(a, b),
+      V::sqrt(a),
+      V::max(a, b),
+      V::min(a, b),
+      V::neg(a),
+      V::abs(a),
+      V::round(a),
+      V::pow2(V::load(numbers.whole)),
+      V::select_less(a, b, c, V::neg(c)),
+      V::load_bf16(numbers.halves),
+      V::load_f16(numbers.halves),
+      V::low_bf16(numbers.pairs),
+      V::high_bf16(numbers.pairs),
+      V::set(V::sum(a)),
+      V::set(V::max_of(a)),
+  };
+  for (int i = 0; i < kProbes; ++i) V::store(out + i * V::kLanes, results[i]);
+}
+
+template <typename V>
+void probe_tails(const float* floats, const std::uint16_t* halves, int n, float* out) {
+  V::store(out, V::load(floats, n));
+  V::store(out + V::kLanes, V::load_bf16(halves, n));
+  V::store(out + 2 * V::kLanes, V::load_f16(halves, n));
+  V::store(out + 3 * V::kLanes, V::load(floats, n), n);
+}
+
+}  // namespace verbatim
