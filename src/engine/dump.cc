@@ -26,15 +26,6 @@ bool matches(std::string_view glob, std::string_view name) {
 
 constexpr std::string_view kStep = "step.";
 
-// Rows of a decode step have a name of their own.
-std::string phased(std::string_view name, const char* phase) {
-  if (std::string_view(phase) != "step" || name == "token" ||
-      name.substr(0, kStep.size()) == kStep) {
-    return std::string(name);
-  }
-  return std::string(kStep) + std::string(name);
-}
-
 // pcm, logits and token are written as one row of values.
 bool is_flat(std::string_view name) {
   return name == "pcm" || name == "logits" || name == "token";
@@ -47,12 +38,12 @@ class DumpTap final : public Dump, public Tap {
   Tap* tap() override { return this; }
 
   bool wants(std::string_view name) const override {
-    return filter_.empty() || matches(filter_, name) || matches(filter_, phased(name, "step"));
+    return filter_.empty() || matches(filter_, name) || matches(filter_, dump_name(name, "step"));
   }
 
   void see(std::string_view name, const Tensor& rows, const Spans& spans) override {
     for (const Span& span : spans.host) {
-      const std::string full = phased(name, span.phase);
+      const std::string full = dump_name(name, span.phase);
       if (!filter_.empty() && !matches(filter_, full)) continue;
       Named& named = tensors_[full];
       named.cols = rows.cols;
@@ -125,6 +116,14 @@ class DumpTap final : public Dump, public Tap {
 };
 
 }  // namespace
+
+std::string dump_name(std::string_view name, const char* phase) {
+  if (std::string_view(phase) != "step" || name == "token" ||
+      name.substr(0, kStep.size()) == kStep) {
+    return std::string(name);
+  }
+  return std::string(kStep) + std::string(name);
+}
 
 std::unique_ptr<Dump> Dump::make(const std::string& path, const std::string& filter) {
   return std::make_unique<DumpTap>(path, filter);

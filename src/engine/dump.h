@@ -4,10 +4,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace verbatim {
 
 class Tap;
+
+// The name rows go by: those of a decode step have "step." in front.
+std::string dump_name(std::string_view name, const char* phase);
 
 class Dump {
  public:

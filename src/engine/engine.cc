@@ -9,7 +9,7 @@ namespace verbatim {
 Engine::Engine(const EngineOptions& options) {
   replicas_.push_back(std::make_unique<Replica>(options));
   threads_ = options.threads > 0 ? options.threads
-                                 : std::max(1, static_cast<int>(cpu_topology().physical.size()));
+                                 : cpu_topology().default_threads;
 }
 
 Engine::~Engine() = default;

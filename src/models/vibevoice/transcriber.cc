@@ -48,7 +48,7 @@ std::vector<Segment> Transcriber::push(std::int32_t token) {
 Segment Transcriber::made(const ParsedSegment& parsed) const {
   Segment segment;
   segment.start_s = parsed.start_s;
-  segment.end_s = parsed.has_end ? parsed.end_s : parsed.start_s;
+  segment.end_s = parsed.end_s;
   segment.speaker = parsed.speaker;
   segment.text = parsed.text;
   const auto from =
@@ -68,12 +68,8 @@ Transcript Transcriber::finish(double duration_s, const std::vector<Interval>& s
   Transcript transcript;
   transcript.warnings = std::move(more);
   Warning beyond;
-  for (std::size_t i = 0; i < parsed_.size(); ++i) {
-    Segment segment = made(parsed_[i]);
-    // A missing end is the next start.
-    if (!parsed_[i].has_end && i + 1 < parsed_.size() && parsed_[i + 1].has_start) {
-      segment.end_s = std::max(segment.start_s, parsed_[i + 1].start_s);
-    }
+  for (const ParsedSegment& parsed : parsed_) {
+    Segment segment = made(parsed);
     const double furthest = std::max(segment.start_s, segment.end_s);
     if (furthest > duration_s + kTimeSlack && furthest > beyond.end_s) {
       beyond.code = "times_beyond_audio";
