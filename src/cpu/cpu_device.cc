@@ -17,7 +17,7 @@ constexpr std::int64_t kFloatAngles = 131072;
 
 int thread_count(const DeviceOptions& options) {
   if (options.threads > 0) return options.threads;
-  return std::max(1, static_cast<int>(cpu_topology().physical.size()));
+  return cpu_topology().default_threads;
 }
 
 std::int64_t panel_count(std::int64_t out_features) {

@@ -41,6 +41,7 @@ std::vector<float> golden_floats(const RawTensor& raw) {
 }
 
 std::vector<std::int64_t> golden_integers(const RawTensor& raw) {
+  if (raw.type == RawType::kI32) return values_of<std::int32_t, std::int64_t>(raw, 1);
   check(raw.type == RawType::kI64, "a golden tensor of integers");
   return values_of<std::int64_t, std::int64_t>(raw, 1);
 }

@@ -30,7 +30,7 @@ class GoldenFile {
 };
 
 std::vector<float> golden_floats(const RawTensor& raw);           // F32
-std::vector<std::int64_t> golden_integers(const RawTensor& raw);  // I64
+std::vector<std::int64_t> golden_integers(const RawTensor& raw);  // I64 or I32
 std::vector<float> golden_samples(const RawTensor& raw);          // I16 / 32768
 
 boost::json::value golden_json(const std::string& path);
