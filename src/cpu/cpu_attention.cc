@@ -114,8 +114,9 @@ void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, 
                static_cast<std::int32_t>(i % shape.kv_heads));
     }
   });
+  // Whole cache lines each, for a decorator may have asked for another number of threads.
   const std::size_t each =
-      static_cast<std::size_t>(scratch.cols) / static_cast<std::size_t>(pool_.threads());
+      static_cast<std::size_t>(scratch.cols) / static_cast<std::size_t>(pool_.threads()) / 64 * 64;
   const int hands = pool_.threads();
   pool_.parallel_for(hands, 1, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* own = scratch.data + each * static_cast<std::size_t>(worker);

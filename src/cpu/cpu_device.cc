@@ -209,8 +209,10 @@ void CpuDevice::do_add(const Tensor& x, const Tensor& y) {
 void CpuDevice::do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) {
   const auto half = static_cast<std::int64_t>(table.inv_freq.size());
   const auto rows = static_cast<std::size_t>(x.rows);
-  if (rope_table_ != &table) rope_positions_.clear();
-  rope_table_ = &table;
+  if (rope_frequencies_ != table.inv_freq) {
+    rope_frequencies_ = table.inv_freq;
+    rope_positions_.clear();
+  }
   if (rope_positions_.size() < rows) {
     rope_positions_.resize(rows, -1);
     rope_values_.resize(rows * static_cast<std::size_t>(2 * half));

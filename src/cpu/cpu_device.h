@@ -76,7 +76,7 @@ class CpuDevice final : public Device {
   // Cosines and sines of the batch's rows, kept from one layer to the next.
   std::vector<float> rope_values_;
   std::vector<std::int64_t> rope_positions_;
-  const RopeTable* rope_table_ = nullptr;
+  std::vector<float> rope_frequencies_;
 };
 
 }  // namespace verbatim
