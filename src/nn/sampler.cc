@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -50,19 +51,23 @@ Sampler::Sampler(double temperature, double top_p, std::uint64_t seed)
 }
 
 std::int32_t Sampler::draw(std::span<const float> logits) {
+  const auto logit = [&](std::int32_t token) {
+    const float value = logits[static_cast<std::size_t>(token)];
+    return std::isnan(value) ? -std::numeric_limits<float>::infinity() : value;
+  };
   order_.resize(logits.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
-    const float x = logits[static_cast<std::size_t>(a)];
-    const float y = logits[static_cast<std::size_t>(b)];
+    const float x = logit(a);
+    const float y = logit(b);
     return x > y || (x == y && a < b);
   });
-  const double top = static_cast<double>(logits[static_cast<std::size_t>(order_[0])]);
+  const double top = static_cast<double>(logit(order_[0]));
+  if (!std::isfinite(top)) return order_[0];
   weights_.resize(logits.size());
   double sum = 0;
   for (std::size_t i = 0; i < order_.size(); ++i) {
-    const double logit = static_cast<double>(logits[static_cast<std::size_t>(order_[i])]);
-    weights_[i] = math_exp((logit - top) / temperature_);
+    weights_[i] = math_exp((static_cast<double>(logit(order_[i])) - top) / temperature_);
     sum += weights_[i];
   }
   double nucleus = 0;

@@ -27,7 +27,7 @@ class Sampler {
   // temperature > 0; top_p in (0, 1].
   Sampler(double temperature, double top_p, std::uint64_t seed);
   // The nucleus is the smallest set of most probable tokens whose probabilities reach top_p; equal
-  // logits are ordered by id.
+  // logits are ordered by id. NaN counts as smallest, as it does for arg max.
   std::int32_t draw(std::span<const float> logits);
 
  private:
