@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <cstdlib>
+#include <charconv>
 
 #include "base/json.h"
 #include "checkpoint/checkpoint.h"
@@ -30,15 +30,18 @@ std::vector<std::int32_t> small_integers(const JsonObject& from, std::string_vie
     for (const boost::json::value& each : *list) take(each.is_int64() ? each.get_int64() : -1);
   } else if (const boost::json::string* text = found->if_string()) {
     // "3-3-3-3-3-3-8"
-    const char* at = text->c_str();
-    while (*at != '\0') {
-      char* end = nullptr;
-      const long value = std::strtol(at, &end, 10);
-      if (end == at)
+    const char* at = text->data();
+    const char* const end = at + text->size();
+    while (true) {
+      std::int64_t value = 0;
+      const auto [next, error] = std::from_chars(at, end, value);
+      if (error != std::errc() || (next != end && *next != '-')) {
         fail(Code::kCorrupt, "%s: expected numbers joined by '-', found \"%s\"",
              from.name(field).c_str(), text->c_str());
+      }
       take(value);
-      at = *end == '-' ? end + 1 : end;
+      if (next == end) break;
+      at = next + 1;
     }
   }
   if (values.empty() || values.size() > 16) {
@@ -63,10 +66,30 @@ void expect_flag(const JsonObject& from, std::string_view field, bool expected) 
   }
 }
 
-void check_encoder(const EncoderConfig& made, const JsonObject& from) {
+// An epsilon of zero would make silence no number.
+double positive(const JsonObject& from, std::string_view field, double fallback) {
+  const double value = from.number_or(field, fallback);
+  if (!(value > 0)) {
+    fail(Code::kCorrupt, "%s: expected a number above 0, found %g", from.name(field).c_str(),
+         value);
+  }
+  return value;
+}
+
+double not_negative(const JsonObject& from, std::string_view field) {
+  const double value = from.number_or(field, 0);
+  if (value < 0) {
+    fail(Code::kCorrupt, "%s: expected a number from 0 on, found %g", from.name(field).c_str(),
+         value);
+  }
+  return value;
+}
+
+void check_encoder(const EncoderConfig& made, const JsonObject& from, const char* ratios,
+                   const char* depths) {
   if (made.depths.size() != made.ratios.size() + 1) {
-    fail(Code::kCorrupt, "%s: %zu depths for %zu strides, expected one more", from.name("").c_str(),
-         made.depths.size(), made.ratios.size());
+    fail(Code::kCorrupt, "%s: %zu depths for %zu strides, expected one more",
+         from.name(depths).c_str(), made.depths.size(), made.ratios.size());
   }
   constexpr std::int64_t kLongestHop = 1 << 20;
   std::int64_t hop = 1;
@@ -76,7 +99,7 @@ void check_encoder(const EncoderConfig& made, const JsonObject& from) {
   const std::int64_t widest = std::int64_t{made.n_filters} << made.ratios.size();
   if (hop > kLongestHop || widest > kMaxWidth) {
     fail(Code::kCorrupt, "%s: a frame of at least %lld samples and %lld channels is impossible",
-         from.name("").c_str(), static_cast<long long>(hop), static_cast<long long>(widest));
+         from.name(ratios).c_str(), static_cast<long long>(hop), static_cast<long long>(widest));
   }
 }
 
@@ -95,9 +118,9 @@ EncoderConfig original_encoder(const JsonObject& from) {
   made.ratios = small_integers(from, "encoder_ratios");
   std::reverse(made.ratios.begin(), made.ratios.end());
   made.depths = small_integers(from, "encoder_depths");
-  made.eps = static_cast<float>(from.number_or("layernorm_eps", 1e-5));
-  made.fix_std = static_cast<float>(from.number_or("fix_std", 0));
-  check_encoder(made, from);
+  made.eps = static_cast<float>(positive(from, "layernorm_eps", 1e-5));
+  made.fix_std = static_cast<float>(not_negative(from, "fix_std"));
+  check_encoder(made, from, "encoder_ratios", "encoder_depths");
   return made;
 }
 
@@ -112,11 +135,11 @@ EncoderConfig transformers_encoder(const JsonObject& from) {
   made.depths = small_integers(from, "depths");
   made.kernel_size = static_cast<std::int32_t>(from.integer_or("kernel_size", 7, 1, 255));
   made.ffn_expansion = static_cast<std::int32_t>(from.integer_or("ffn_expansion", 4, 1, 64));
-  made.eps = static_cast<float>(from.number_or("rms_norm_eps", 1e-5));
+  made.eps = static_cast<float>(positive(from, "rms_norm_eps", 1e-5));
   // vae_std is the width of the wide draw, 1 / 0.8 of fix_std, unless the factor stands apart.
-  const double scaling = from.number_or("vae_scaling_factor", 1.0);
-  made.fix_std = static_cast<float>(from.number_or("vae_std", 0) / scaling * 0.8);
-  check_encoder(made, from);
+  const double scaling = positive(from, "vae_scaling_factor", 1);
+  made.fix_std = static_cast<float>(not_negative(from, "vae_std") / scaling * 0.8);
+  check_encoder(made, from, "downsampling_ratios", "depths");
   return made;
 }
 
@@ -125,6 +148,7 @@ void read_decoder(const JsonObject& from, Config& made) {
   expect_text(from, "model_type", "qwen2");
   expect_text(from, "hidden_act", "silu");
   expect_flag(from, "use_sliding_window", false);
+  expect_flag(from, "use_mrope", false);
   decoder.hidden_size = static_cast<std::int32_t>(from.integer("hidden_size", 1, kMaxWidth));
   decoder.intermediate_size =
       static_cast<std::int32_t>(from.integer("intermediate_size", 1, kMaxWidth));
@@ -149,22 +173,21 @@ void read_decoder(const JsonObject& from, Config& made) {
     fail(Code::kCorrupt, "%s: expected an even number, found %d", from.name("head_dim").c_str(),
          decoder.head_dim);
   }
-  decoder.rms_norm_eps = static_cast<float>(from.number_or("rms_norm_eps", 1e-6));
+  decoder.rms_norm_eps = static_cast<float>(positive(from, "rms_norm_eps", 1e-6));
   made.vocab_size = static_cast<std::int32_t>(from.integer("vocab_size", 1, 1 << 24));
   made.max_position_embeddings = from.integer_or("max_position_embeddings", 131072, 1, 1LL << 40);
   made.tie_word_embeddings = from.boolean_or("tie_word_embeddings", false);
   if (from.has("rope_scaling")) {
     fail(Code::kUnsupported, "%s: expected null", from.name("rope_scaling").c_str());
   }
-  if (from.has("rope_parameters")) {
-    const JsonObject rope = from.object("rope_parameters");
-    expect_text(rope, "rope_type", "default");
-    made.rope_theta = rope.number("rope_theta");
-  } else {
-    made.rope_theta = from.number("rope_theta");
+  const bool nested = from.has("rope_parameters");
+  const JsonObject rope = nested ? from.object("rope_parameters") : from;
+  if (nested) expect_text(rope, "rope_type", "default");
+  made.rope_theta = rope.number("rope_theta");
+  if (!(made.rope_theta > 0)) {
+    fail(Code::kCorrupt, "%s: expected a number above 0, found %g", rope.name("rope_theta").c_str(),
+         made.rope_theta);
   }
-  if (!(made.rope_theta > 0))
-    fail(Code::kCorrupt, "%s: rope_theta must be above 0", from.name("").c_str());
 }
 
 void read_preprocessor(const Checkpoint& checkpoint, Config& made) {
