@@ -313,27 +313,82 @@ TEST(Attention, WhatARowMayNotSeeDoesNotTouchIt) {
   }
 }
 
-// Every key is e_0 times a number: a query of one then scores exactly that number.
-TEST(Attention, AScoreFarAboveTheOthersTakesAll) {
-  const Shape shape{1, 16, 149, 1};
+// Not even with a weight of zero: zero times infinity would show.
+TEST(Attention, AValueThatOnlyANeighbourSeesDoesNotTouchARow) {
+  const Shape shape{3, 16, 100, 8, 40};
   const CodecOps ops = codecs()[0];
-  Cache cache(ops, shape, 0);
-  const std::vector<float> low{-4000.0F, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  const std::vector<float> high{4000.0F, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  for (std::int64_t p = 0; p < shape.end(); ++p) {
-    std::byte* page = cache.memory[static_cast<std::size_t>(p / kPage)].data();
-    const bool chosen = p == 77;
-    ops.store_key((chosen ? high : low).data(), page, static_cast<std::int32_t>(p % kPage), 16);
+  const Cache clean(ops, shape, 0);
+  Cache poisoned(ops, shape, 0);
+  const std::vector<float> infinite(16, HUGE_VALF);
+  const std::int64_t first = shape.first_seen(0);  // row 0 alone sees it
+  const std::int64_t last = shape.end() - 1;       // the last row alone sees it
+  for (const std::int64_t p : {first, last}) {
+    std::byte* values = poisoned.memory[static_cast<std::size_t>(p / kPage)].data();
+    ops.store_value(infinite.data(), values + ops.key_bytes(16),
+                    static_cast<std::int32_t>(p % kPage), 16);
   }
-  std::vector<float> q(16, 0.0F);
-  q[0] = 1.0F;
   for (const KernelTable* table : tables_here()) {
-    std::vector<float> out(16);
-    attend(*table, 0, shape, cache, q, {}, out);
-    for (std::int32_t f = 0; f < 16; ++f) {
-      EXPECT_EQ(out[static_cast<std::size_t>(f)], cache.value(77, f, 16)) << table->isa;
+    const std::vector<float> expected = attend_whole(*table, 0, shape, clean, 8);
+    const std::vector<float> found = attend_whole(*table, 0, shape, poisoned, 8);
+    const auto stride = static_cast<std::size_t>(shape.stride());
+    EXPECT_FALSE(std::isfinite(found[0])) << table->isa;
+    EXPECT_FALSE(std::isfinite(found[7 * stride])) << table->isa;
+    EXPECT_TRUE(same_bits(std::span(found).subspan(stride, 6 * stride),
+                          std::span(expected).subspan(stride, 6 * stride)))
+        << table->isa;
+  }
+}
+
+// One row whose scores are chosen: every key is e_0 times its score, and the query is e_0.
+struct ChosenScores {
+  static constexpr std::int32_t kDim = 16;
+  ChosenScores() : cache(codecs()[0], shape, 0), q(kDim, 0.0F) { q[0] = 1.0F; }
+  void set(std::int64_t position, float score, float value) {
+    std::vector<float> key(kDim, 0.0F);
+    key[0] = score / scale_of(shape);
+    const std::vector<float> values(kDim, value);
+    std::byte* page = cache.memory[static_cast<std::size_t>(position / kPage)].data();
+    const auto slot = static_cast<std::int32_t>(position % kPage);
+    cache.ops.store_key(key.data(), page, slot, kDim);
+    cache.ops.store_value(values.data(), page + cache.ops.key_bytes(kDim), slot, kDim);
+  }
+  float context(const KernelTable& table) const {
+    std::vector<float> out(kDim);
+    attend(table, 0, shape, cache, q, {}, out);
+    return out[5];
+  }
+  Shape shape{1, kDim, 149, 1};
+  Cache cache;
+  std::vector<float> q;
+};
+
+TEST(Attention, AScoreFarAboveTheOthersTakesAll) {
+  ChosenScores chosen;
+  for (std::int64_t p = 0; p < 150; ++p) chosen.set(p, -1000.0F, 3.0F);
+  chosen.set(77, 1000.0F, 0.7F);
+  for (const KernelTable* table : tables_here())
+    EXPECT_EQ(chosen.context(*table), 0.7F) << table->isa;
+}
+
+TEST(Attention, AWeightCountsDownToTheFloor) {
+  for (const float score : {-60.0F, -63.0F, -65.0F, -80.0F}) {
+    ChosenScores chosen;
+    for (std::int64_t p = 0; p < 150; ++p) chosen.set(p, -1000.0F, 1.0F);
+    chosen.set(20, 0.0F, 0.0F);
+    chosen.set(100, score, 1e30F);
+    const double weight = score < -64.0F ? 0.0 : math_exp(static_cast<double>(score));
+    for (const KernelTable* table : tables_here()) {
+      EXPECT_NEAR(static_cast<double>(chosen.context(*table)), weight * 1e30, weight * 1e24)
+          << table->isa << " score " << score;
     }
   }
+}
+
+TEST(Attention, EqualScoresGiveTheMean) {
+  ChosenScores chosen;
+  for (std::int64_t p = 0; p < 150; ++p) chosen.set(p, 5.0F, p % 2 == 0 ? 1.0F : 2.0F);
+  for (const KernelTable* table : tables_here())
+    EXPECT_EQ(chosen.context(*table), 1.5F) << table->isa;
 }
 
 TEST(Attention, BitsAreTheRecordedOnes) {
