@@ -203,6 +203,8 @@ bool Replica::decode() {
 }
 
 void Replica::release() {
+  // Whatever ended a session, its last words come before its slot goes.
+  for (const auto& slot : active_) slot->post_events();
   std::erase_if(active_, [](const std::unique_ptr<Slot>& slot) {
     return slot->is_over() || slot->session()->done() || slot->is_cancelled();
   });
@@ -218,7 +220,6 @@ bool Replica::tick() {
   worked |= encode();
   release();
   worked |= decode();
-  for (const auto& slot : active_) slot->post_events();
   const std::size_t before = active_.size();
   release();
   worked |= active_.size() < before;
