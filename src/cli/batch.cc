@@ -29,7 +29,9 @@ std::string end_line(const std::string& source, const JobOutcome& outcome) {
   const double audio_s = outcome.transcript.usage.audio_s;
   std::string line =
       formatted("%s: %.2f s of audio in %.2f s", source.c_str(), audio_s, outcome.wall_s);
-  if (outcome.wall_s > 0) line += formatted(", %.1fx real time", audio_s / outcome.wall_s);
+  // How much of the audio an interrupted session has seen is not known.
+  if (outcome.wall_s > 0 && !outcome.is_interrupted)
+    line += formatted(", %.1fx real time", audio_s / outcome.wall_s);
   return line;
 }
 
@@ -76,6 +78,10 @@ double Batch::probe() {
   return is_unknown ? 0 : longest_s;
 }
 
+void Batch::limit_audio(double most_s) {
+  for (Entry& entry : entries_) entry.request.audio.limits.audio_s = most_s;
+}
+
 std::size_t Batch::left() const {
   return static_cast<std::size_t>(
       std::count_if(entries_.begin(), entries_.end(),
@@ -113,7 +119,8 @@ void Batch::transcribe(std::size_t index, Engine& engine, const WriterOptions& o
     terminal_.segment(segment);
     ++shown;
   };
-  finish(index, run_job(engine, request, watch), shown, options);
+  JobOutcome outcome = run_job(engine, request, watch);
+  finish(index, std::move(outcome), shown, options);
 }
 
 void Batch::finish(std::size_t index, JobOutcome outcome, std::size_t shown,

@@ -24,7 +24,8 @@ class Batch {
   // Looks at every recording: what cannot be read fails now, what is there already is skipped.
   // Returns the longest duration, 0 when one is unknown.
   double probe();
-  std::size_t left() const;  // recordings still to be transcribed
+  void limit_audio(double most_s);  // what is longer fails while it is read
+  std::size_t left() const;         // recordings still to be transcribed
   bool is_over() const { return left() == 0; }
 
   void run(Engine& engine, int at_once, const WriterOptions& options);

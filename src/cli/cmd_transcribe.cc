@@ -23,6 +23,7 @@
 #include "cli/stdin_copy.h"
 #include "cli/terminal.h"
 #include "cli/transcribe_flags.h"
+#include "engine/describe.h"
 #include "engine/dump.h"
 
 namespace verbatim {
@@ -99,6 +100,13 @@ void write_reports(const TranscribeFlags& flags, const RunStats& stats, const En
   file.commit();
 }
 
+// What the context can hold: nobody knows how much comes out of another program's decoder.
+double longest_audio_s(const EngineOptions& options) {
+  const ModelDescription model = describe_model(options);
+  if (model.audio_tokens_per_s <= 0) return 0;
+  return static_cast<double>(model.context) / model.audio_tokens_per_s;
+}
+
 RunStats run_stats(const Engine& engine, double load_s, double wall_s,
                    std::vector<FileStats> files) {
   RunStats stats;
@@ -135,6 +143,7 @@ int transcribe(const TranscribeFlags& flags) {
   options.expected_audio_s = batch.probe();
   if (batch.is_over()) return batch.exit_code();
   options.expected_options = session_options(flags);
+  if (options.expected_audio_s <= 0) batch.limit_audio(longest_audio_s(options));
   options.slots = static_cast<int>(std::min<std::size_t>(flags.parallel, batch.left()));
   options.profile = flags.profile;
   const std::unique_ptr<Dump> dump =

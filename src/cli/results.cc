@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Bodies that may follow each other on stdout: a line each, or lines that name their recording.
-constexpr std::string_view kStackable[] = {"text",          "json", "verbose_json",
+constexpr std::string_view kStackable[] = {"lines",         "text", "json", "verbose_json",
                                            "diarized_json", "rttm", "ctm"};
 
 std::string reason(int error) {
