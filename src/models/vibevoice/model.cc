@@ -62,6 +62,21 @@ std::unique_ptr<Tokenizer> load_tokenizer(const Checkpoint& checkpoint, const Co
   return made;
 }
 
+// The transformer takes the biases it finds. Qwen2 has three a layer, and a checkpoint with fewer
+// or with a fourth is another model or half of one.
+void check_biases(const Checkpoint& checkpoint, const Binder& lm, std::int32_t layers) {
+  for (std::int32_t i = 0; i < layers; ++i) {
+    const Binder attn = lm.at("layers", i).at("self_attn");
+    for (const char* name : {"q_proj.bias", "k_proj.bias", "v_proj.bias"})
+      checkpoint.tensor(attn.name(name));
+    if (!attn.has("o_proj.bias")) continue;
+    const RawTensor& raw = checkpoint.tensor(attn.name("o_proj.bias"));
+    fail(Code::kUnsupported, "%s in %s: a tensor that this model has no place for (%s, %s)",
+         raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type),
+         shape_text(raw.shape).c_str());
+  }
+}
+
 std::string folder_name(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const std::size_t slash = path.rfind('/');
@@ -87,6 +102,7 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
   semantic_connector_ = std::make_unique<Connector>("s", names, Which::kSemantic,
                                                     config_.semantic.vae_dim, hidden, binder);
   const Binder lm = binder.at(names.decoder());
+  check_biases(checkpoint, lm, config_.decoder.num_hidden_layers);
   const bool tied = names.lm_head().empty() && config_.tie_word_embeddings;
   embed_tokens_ =
       lm.table("embed_tokens", config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
