@@ -108,7 +108,9 @@ void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, 
                              const AttentionShape& shape, const Tensor& scratch,
                              const Tensor& out) {
   const std::int64_t stores = static_cast<std::int64_t>(spans.host.size()) * shape.kv_heads;
-  pool_.parallel_for(stores, 1, [&](std::int64_t first, std::int64_t last, int) {
+  const std::int64_t store_grain =
+      std::max<std::int64_t>(1, (1 << 13) * stores / (k.rows * k.cols));
+  pool_.parallel_for(stores, store_grain, [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t i = first; i < last; ++i) {
       store_kv(k, v, spans.host[static_cast<std::size_t>(i / shape.kv_heads)], shape,
                static_cast<std::int32_t>(i % shape.kv_heads));
@@ -117,7 +119,12 @@ void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, 
   // Whole cache lines each, for a decorator may have asked for another number of threads.
   const std::size_t each =
       static_cast<std::size_t>(scratch.cols) / static_cast<std::size_t>(pool_.threads()) / 64 * 64;
-  const int hands = pool_.threads();
+  // A step over a short context is not worth waking a worker for.
+  constexpr std::int64_t kWorthIt = 1 << 15;
+  std::int64_t keys = 0;
+  for (const Span& span : spans.host)
+    keys += std::int64_t{span.rows} * (span.kv->length() + span.rows);
+  const int hands = keys * q.cols < kWorthIt ? 1 : pool_.threads();
   pool_.parallel_for(hands, 1, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* own = scratch.data + each * static_cast<std::size_t>(worker);
     std::int64_t unit = 0;

@@ -50,7 +50,8 @@ void CpuDevice::run_frames(const ConvSpan& span, const float* x, std::int64_t fi
   }
   check(span.epilogue->activation == Activation::kNone,
         "a depthwise convolution has no activation");
-  pool_.parallel_for(frames, 64, [&](std::int64_t from, std::int64_t to, int) {
+  const std::int64_t worth = std::max<std::int64_t>(64, (1 << 14) / conv.in_channels);
+  pool_.parallel_for(frames, worth, [&](std::int64_t from, std::int64_t to, int) {
     DepthwiseCall call;
     call.packed = span.weight->packed.data();
     call.channels = conv.in_channels;

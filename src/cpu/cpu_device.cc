@@ -11,7 +11,9 @@
 namespace verbatim {
 namespace {
 
-constexpr std::int64_t kRowGrain = 8;  // rows below which a row op is not worth waking a worker
+// Less work than this is not worth waking a worker for: values of a row op, products of a matrix.
+constexpr std::int64_t kValuesEach = 1 << 14;
+constexpr std::int64_t kProductsEach = 1 << 17;
 // Angles are float32 products below this position, as the reference's, and exact beyond.
 constexpr std::int64_t kFloatAngles = 131072;
 
@@ -30,6 +32,9 @@ const CpuWeight& cpu_weight(const DeviceWeight& weight) {
 
 const float* row_at(const Tensor& x, std::int64_t row) {
   return x.f32() + row * x.stride;
+}
+std::int64_t row_grain(const Tensor& x) {
+  return std::max<std::int64_t>(1, kValuesEach / x.cols);
 }
 float* mutable_row_at(const Tensor& x, std::int64_t row) {
   return x.f32() + row * x.stride;
@@ -110,7 +115,7 @@ void CpuDevice::do_embed(const DeviceWeight& table, std::span<const RowInput> ro
                          const Tensor& out) {
   const Weight& stored = cpu_weight(table).table;
   const auto count = static_cast<std::int64_t>(rows.size());
-  pool_.parallel_for(count, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+  pool_.parallel_for(count, row_grain(out), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       const RowInput& row = rows[static_cast<std::size_t>(r)];
       const std::span<float> to(mutable_row_at(out, r), static_cast<std::size_t>(out.cols));
@@ -128,7 +133,7 @@ void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& g
                             const Tensor& out) {
   if (spans == nullptr) {
     const float* gain = gains.f32();
-    pool_.parallel_for(x.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+    pool_.parallel_for(x.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
       for (std::int64_t r = first; r < last; ++r) {
         table_.rms_norm(row_at(x, r), gain, eps, mutable_row_at(out, r), x.cols);
       }
@@ -137,7 +142,7 @@ void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& g
   }
   for (const Span& span : spans->host) {
     const float* gain = row_at(gains, span.condition);
-    pool_.parallel_for(span.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+    pool_.parallel_for(span.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
       for (std::int64_t r = span.first_row + first; r < span.first_row + last; ++r) {
         table_.rms_norm(row_at(x, r), gain, eps, mutable_row_at(out, r), x.cols);
       }
@@ -165,7 +170,13 @@ void CpuDevice::run_linear(const LinearCall& whole, const LinearKernel& kernel) 
     }
     kernel.run(part);
   };
-  pool_.parallel_for(by_rows ? whole.rows : panels, by_rows ? kRowBlock : 2, body);
+  const std::int64_t products =
+      std::int64_t{whole.in_features} * kLanes * (by_rows ? panels : whole.rows);
+  const std::int64_t worth = (kProductsEach + products - 1) / products;
+  pool_.parallel_for(
+      by_rows ? whole.rows : panels,
+      by_rows ? (worth + kRowBlock - 1) / kRowBlock * kRowBlock : std::max<std::int64_t>(2, worth),
+      body);
 }
 
 void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
@@ -192,7 +203,7 @@ void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
 }
 
 void CpuDevice::do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& out) {
-  pool_.parallel_for(gate.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+  pool_.parallel_for(gate.rows, row_grain(gate), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       table_.swiglu(row_at(gate, r), row_at(up, r), mutable_row_at(out, r), gate.cols);
     }
@@ -200,7 +211,7 @@ void CpuDevice::do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& ou
 }
 
 void CpuDevice::do_add(const Tensor& x, const Tensor& y) {
-  pool_.parallel_for(x.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+  pool_.parallel_for(x.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r)
       table_.add(mutable_row_at(x, r), row_at(y, r), x.cols);
   });
@@ -218,7 +229,7 @@ void CpuDevice::do_rope(const Tensor& x, const Spans& spans, const RopeTable& ta
     rope_values_.resize(rows * static_cast<std::size_t>(2 * half));
   }
   for (const Span& span : spans.host) {
-    pool_.parallel_for(span.rows, kRowGrain, [&](std::int64_t first, std::int64_t last, int) {
+    pool_.parallel_for(span.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t r = span.first_row + i;
         const std::int64_t position = span.position + i;
