@@ -335,7 +335,7 @@ double parse_seconds(const std::string& origin, const std::string& text) {
 std::size_t parse_bytes(const std::string& origin, const std::string& text) {
   constexpr std::string_view kUnits = "KMGT";
   std::string_view number = text;
-  for (const std::string_view end : {"iB", "B"}) {
+  for (const std::string_view end : {"iB", "ib", "B", "b"}) {
     if (number.size() > end.size() && number.ends_with(end)) {
       number.remove_suffix(end.size());
       break;

@@ -9,7 +9,7 @@
 namespace verbatim {
 namespace {
 
-constexpr double kMostSeed = 9223372036854774784.0;  // the largest double below 2^63
+constexpr double kMostSeed = 9.3e18;  // above every 64-bit integer
 
 constexpr const char* kFooter =
     R"(Without --quiet, progress goes to stderr; stdout carries results alone, and only
