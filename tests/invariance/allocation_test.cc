@@ -1,0 +1,101 @@
+// A warm encode and a warm decode ask for no memory.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "device/counted_allocations.h"
+#include "kv/codecs.h"
+#include "models/model.h"
+#include "tests/invariance/nano.h"
+
+namespace verbatim {
+namespace {
+
+class AllocationTest : public testing::Test {
+ protected:
+  AllocationTest() : checkpoint_(Checkpoint::open(kNano)) {
+    DeviceOptions options;
+    options.threads = 2;
+    options.pin_threads = false;
+    device_ = open_device("cpu", options);
+    device_->set_arena(Arena(device_->allocate(std::size_t{64} << 20)));
+    const Stage load{device_.get(), 0, 1 << 20};
+    model_ = recognise_family(checkpoint_).load(checkpoint_, std::span(&load, 1), {});
+    stages_ = {{device_.get(), 0, model_->info().kv.layers}};
+    const KvLayout& layout = model_->info().kv;
+    const int codec = kv_codec("f16");
+    pool_ = std::make_unique<KvPool>(layout, codec, 12,
+                                     device_->allocate(KvPool::storage_bytes(layout, codec, 12)));
+  }
+
+  Checkpoint checkpoint_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Model> model_;
+  std::vector<Stage> stages_;
+  std::unique_ptr<KvPool> pool_;
+};
+
+TEST_F(AllocationTest, AWarmDecodeAsksForNoMemory) {
+  std::vector<std::unique_ptr<KvSequence>> sequences;
+  DecodeBatch batch(512);
+  const std::vector<RowInput> prompt(60, RowInput{1, {}});
+  for (int i = 0; i < 3; ++i) {
+    sequences.push_back(std::make_unique<KvSequence>(*pool_));
+    ASSERT_TRUE(sequences.back()->reserve(200));
+    batch.add(*sequences.back(), prompt, 0, Want::kLogits);
+  }
+  model_->decode(stages_, batch, {});
+  std::vector<std::int32_t> next{3, 4, 5};
+  std::vector<RowInput> rows(1);
+  const auto step = [&] {
+    batch.clear(512);
+    for (std::size_t i = 0; i < 3; ++i) {
+      rows[0].token = next[i];
+      const Want want = i == 2 ? Want::kLogits : Want::kToken;
+      batch.add(*sequences[i], rows, sequences[i]->length(), want, 0, "step");
+    }
+    model_->decode(stages_, batch, {});
+    for (std::size_t i = 0; i < 2; ++i) next[i] = batch.token(static_cast<int>(i));
+  };
+  step();
+  const std::int64_t before = counted_allocations();
+  for (int i = 0; i < 30; ++i) step();
+  EXPECT_EQ(counted_allocations(), before);
+  EXPECT_EQ(sequences[0]->length(), 91);
+  EXPECT_EQ(batch.logits(2).size(), static_cast<std::size_t>(model_->info().vocab_size));
+}
+
+TEST_F(AllocationTest, AWarmEncodeAsksForNoMemory) {
+  const std::vector<float> clip = nano_clip("nato-slt");
+  const std::int64_t rows = model_->encode_rows(1);
+  const auto states = model_->conv_states(*device_);
+  EncodeBatch batch(2);
+  std::int64_t position = 0;
+  const auto block = [&] {
+    const ArenaScope scratch(device_->arena());
+    batch.clear(2);
+    const auto first = static_cast<std::size_t>(position % (2 * rows));
+    const Tensor pcm =
+        host_rows(std::span(clip).subspan(first, static_cast<std::size_t>(rows)), rows);
+    batch.add(pcm, 1, states[0].get(), position, false);
+    batch.add(pcm, 1, nullptr, 0, true);
+    model_->encode(*device_, batch, {});
+    position += rows;
+  };
+  block();
+  const std::int64_t before = counted_allocations();
+  for (int i = 0; i < 3; ++i) block();
+  EXPECT_EQ(counted_allocations(), before);
+  EXPECT_GT(batch.audio(0).rows, 0);
+}
+
+TEST_F(AllocationTest, TheCounterCounts) {
+  const std::int64_t before = counted_allocations();
+  const std::vector<float> thing(3);
+  EXPECT_EQ(counted_allocations(), before + 1);
+}
+
+}  // namespace
+}  // namespace verbatim

@@ -1,0 +1,124 @@
+// Whoever else is transcribed at the same time, a transcript and its token ids are the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/invariance/nano.h"
+
+namespace verbatim {
+namespace {
+
+struct Guest {
+  std::vector<float> clip;
+  SessionOptions options;
+};
+
+std::vector<Guest> guests() {
+  std::vector<Guest> made(3);
+  made[0].clip = nano_clip("nato-slt");
+  made[1].clip = nano_clip("two-speakers");
+  made[1].options.hotwords = {"goodbye", "message"};
+  made[2].clip = nano_clip("digits-jackson");
+  made[2].options.temperature = 0.7;  // logits instead of tokens, and a generator of its own
+  made[2].options.seed = 5;
+  return made;
+}
+
+// The ids at each position of a transcript, of all sessions together.
+class TokenTap final : public Tap {
+ public:
+  bool wants(std::string_view name) const override { return name == "token"; }
+  void see(std::string_view, const Tensor& rows, const Spans& spans) override {
+    ids[spans.host[0].position].push_back(rows.row<std::int32_t>(0)[0]);
+  }
+  std::map<std::int64_t, std::vector<std::int32_t>> sorted() const {
+    auto made = ids;
+    for (auto& [position, all] : made) std::sort(all.begin(), all.end());
+    return made;
+  }
+  std::map<std::int64_t, std::vector<std::int32_t>> ids;
+};
+
+class CompanyTest : public testing::Test {
+ protected:
+  CompanyTest() : guests_(guests()) {
+    options_ = nano_options();
+    options_.slots = 3;
+    options_.kv = "f16";
+  }
+  // Each guest in an engine of its own.
+  std::vector<std::string> alone(Tap* tap = nullptr) {
+    EngineOptions options = options_;
+    options.slots = 1;
+    options.tap = tap;
+    std::vector<std::string> made;
+    for (const Guest& guest : guests_) {
+      Engine engine(options);
+      made.push_back(transcribe(engine, guest.options, guest.clip));
+    }
+    return made;
+  }
+  std::unique_ptr<Stream> begun(Engine& engine, const Guest& guest) const {
+    std::unique_ptr<Stream> stream = engine.open(
+        "", guest.options, static_cast<double>(guest.clip.size()) / engine.sample_rate_hz());
+    stream->push(guest.clip);
+    stream->finish();
+    return stream;
+  }
+  std::vector<Guest> guests_;
+  EngineOptions options_;
+};
+
+TEST_F(CompanyTest, ThreeAtOnceAreEachAlone) {
+  TokenTap one_by_one;
+  const std::vector<std::string> expected = alone(&one_by_one);
+  EXPECT_NE(expected[0].find("alpha bravo"), std::string::npos) << expected[0];
+  EXPECT_NE(expected[1].find("nine four"), std::string::npos) << expected[1];
+  TokenTap together;
+  options_.tap = &together;
+  Engine engine(options_);
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (const Guest& guest : guests_) streams.push_back(begun(engine, guest));
+  while (engine.tick()) {
+  }
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(answer(*streams[i]), expected[i]) << i;
+  EXPECT_EQ(together.ids.at(0).size(), 3U);
+  EXPECT_EQ(together.sorted(), one_by_one.sorted());
+}
+
+TEST_F(CompanyTest, WhoeverComesLaterOrLeavesMidwayChangesNothing) {
+  const std::vector<std::string> expected = alone();
+  Engine engine(options_);
+  // The first is decoding when the second comes; the third comes while the second is prefilled.
+  const std::unique_ptr<Stream> first = begun(engine, guests_[0]);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(engine.tick());
+  std::unique_ptr<Stream> second = begun(engine, guests_[1]);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(engine.tick());
+  const std::unique_ptr<Stream> third = begun(engine, guests_[2]);
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(engine.tick());
+  EXPECT_EQ(answer(*second), "not ended");
+  second.reset();
+  // Another one takes the slot and the pages of the one that left.
+  const std::unique_ptr<Stream> again = begun(engine, guests_[1]);
+  while (engine.tick()) {
+  }
+  EXPECT_EQ(answer(*first), expected[0]);
+  EXPECT_EQ(answer(*third), expected[2]);
+  EXPECT_EQ(answer(*again), expected[1]);
+}
+
+TEST_F(CompanyTest, ASlotThatWasUsedBeforeGivesTheSame) {
+  const std::vector<std::string> expected = alone();
+  options_.slots = 1;
+  Engine engine(options_);
+  for (const std::size_t i : {0U, 1U, 0U, 2U, 1U}) {
+    EXPECT_EQ(transcribe(engine, guests_[i].options, guests_[i].clip), expected[i]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim
