@@ -1,5 +1,6 @@
-// Workers with one ticket each: the caller hands out tickets, works on part 0 itself and waits for
-// a counter. A worker without a part is neither woken nor waited for.
+// Workers with one ticket each: the caller hands out tickets, works on part 0 itself, then takes
+// over the parts whose workers have not begun (they may be parked, or the machine busy), and waits
+// for those that have. A worker without a part is neither woken nor waited for.
 #include "base/thread_pool.h"
 
 #include <pthread.h>
@@ -86,12 +87,12 @@ struct Job {
   std::int64_t parts = 1;
 
   // Whole grains, as evenly as they go: the first `extra` parts hold one more.
-  void run(const void* pool, int worker) const {
+  void run(const void* pool, std::int64_t part, int worker) const {
     const std::int64_t grains = (count - 1) / grain + 1;
     const std::int64_t each = grains / parts;
     const std::int64_t extra = grains % parts;
-    const std::int64_t first = worker * each + std::min<std::int64_t>(worker, extra);
-    const std::int64_t last = first + each + (worker < extra ? 1 : 0);
+    const std::int64_t first = part * each + std::min(part, extra);
+    const std::int64_t last = first + each + (part < extra ? 1 : 0);
     Running& now = running();
     const Running before = now;
     now = {pool, worker};
@@ -105,16 +106,22 @@ struct Job {
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the gaps keep cache lines apart.
 struct ThreadPool::Shared {
   struct alignas(64) Ticket {
-    std::atomic<int> number{0};
+    std::atomic<int> number{0};   // of the last part that was handed out
+    std::atomic<int> claimed{0};  // of the last part that somebody began
+    bool claim(int ticket) {
+      int before = ticket - 1;
+      return claimed.compare_exchange_strong(before, ticket, std::memory_order_acq_rel);
+    }
   };
 
   explicit Shared(int threads) : tickets(static_cast<std::size_t>(threads)) {}
 
   void work(int worker, int cpu);
+  void count_down();
   void stop();
 
-  // The job is written before a ticket is handed out and again only after everyone who had one has
-  // counted down, so it needs no lock.
+  // The job is written before a ticket is handed out and again only after everyone who claimed a
+  // part has counted down, so it needs no lock.
   Job job;
   bool stopping = false;
   int spin_rounds = 0;
@@ -127,14 +134,19 @@ struct ThreadPool::Shared {
 void ThreadPool::Shared::work(int worker, int cpu) {
   if (cpu >= 0) pin_this_thread(cpu);
   flush_denormals();
-  std::atomic<int>& ticket = tickets[static_cast<std::size_t>(worker)].number;
+  Ticket& ticket = tickets[static_cast<std::size_t>(worker)];
   int seen = 0;
   for (;;) {
-    seen = wait_while(ticket, seen, spin_rounds);
+    seen = wait_while(ticket.number, seen, spin_rounds);
+    if (!ticket.claim(seen)) continue;
     if (stopping) return;
-    job.run(this, worker);
-    if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1) pending.notify_one();
+    job.run(this, worker, worker);
+    count_down();
   }
+}
+
+void ThreadPool::Shared::count_down() {
+  if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1) pending.notify_one();
 }
 
 void ThreadPool::Shared::stop() {
@@ -202,7 +214,13 @@ void ThreadPool::parallel_for(std::int64_t count, std::int64_t grain, RangeBody 
     ticket.fetch_add(1, std::memory_order_release);
     ticket.notify_one();
   }
-  shared.job.run(&shared, 0);
+  shared.job.run(&shared, 0, 0);
+  for (std::int64_t worker = 1; worker < parts; ++worker) {
+    Shared::Ticket& ticket = shared.tickets[static_cast<std::size_t>(worker)];
+    if (!ticket.claim(ticket.number.load(std::memory_order_relaxed))) continue;
+    shared.job.run(&shared, worker, 0);
+    shared.count_down();
+  }
   for (int left = shared.pending.load(std::memory_order_acquire); left != 0;) {
     left = wait_while(shared.pending, left, shared.spin_rounds);
   }

@@ -37,7 +37,9 @@ class ThreadPool {
 
   int threads() const;
   // Calls body(first, last, worker) for at most threads() parts of [0, count), each a multiple of
-  // `grain` long but the last; returns when all are done. From one thread at a time; a call from
+  // `grain` long but the last; returns when all are done. The cut depends on count, grain and
+  // threads alone; who runs a part does not: the caller, worker 0, takes over what no worker has
+  // begun, and no two parts run at once as the same worker. From one thread at a time; a call from
   // inside a body runs alone, as worker `worker`. body must not throw.
   void parallel_for(std::int64_t count, std::int64_t grain, RangeBody body);
 

@@ -69,7 +69,20 @@ std::vector<Part> parts_of(ThreadPool& pool, std::int64_t count, std::int64_t gr
   return parts;
 }
 
-TEST(ThreadPool, PartsCoverTheRangeInWholeGrainsOnDifferentWorkers) {
+// One part for each worker, run by that worker: nobody leaves before all have begun, so that the
+// caller finds no part to take over.
+template <typename Body>
+void on_every_worker(ThreadPool& pool, const Body& body) {
+  std::atomic<int> begun{0};
+  pool.parallel_for(pool.threads(), 1, [&](std::int64_t, std::int64_t, int worker) {
+    ++begun;
+    begun.notify_all();
+    for (int now = begun; now < pool.threads(); now = begun) begun.wait(now);
+    body(worker);
+  });
+}
+
+TEST(ThreadPool, PartsCoverTheRangeInWholeGrains) {
   for (const int threads : {1, 2, 3, 7}) {
     ThreadPool pool(threads, false);
     ASSERT_EQ(pool.threads(), threads);
@@ -88,10 +101,25 @@ TEST(ThreadPool, PartsCoverTheRangeInWholeGrainsOnDifferentWorkers) {
           workers.insert(part.worker);
         }
         ASSERT_EQ(next, count);
-        ASSERT_EQ(workers.size(), parts.size());
         ASSERT_GE(*workers.begin(), 0);
         ASSERT_LT(*workers.rbegin(), threads);
       }
+    }
+  }
+}
+
+TEST(ThreadPool, EveryWorkerTakesAPartWhenNobodyIsInAHurry) {
+  for (const int threads : {1, 2, 3, 7}) {
+    ThreadPool pool(threads, false);
+    for (int round = 0; round < 50; ++round) {
+      std::mutex mutex;
+      std::set<int> workers;
+      on_every_worker(pool, [&](int worker) {
+        const std::lock_guard lock(mutex);
+        workers.insert(worker);
+      });
+      ASSERT_EQ(workers.size(), static_cast<std::size_t>(threads));
+      ASSERT_EQ(*workers.rbegin(), threads - 1);
     }
   }
 }
@@ -104,7 +132,7 @@ TEST(ThreadPool, TheSameRangeIsCutTheSameWayEveryTime) {
     ASSERT_EQ(again.size(), once.size());
     for (std::size_t index = 0; index < once.size(); ++index) {
       ASSERT_EQ(again[index].first, once[index].first);
-      ASSERT_EQ(again[index].worker, once[index].worker);
+      ASSERT_EQ(again[index].last, once[index].last);
     }
   }
 }
@@ -147,7 +175,7 @@ TEST(ThreadPool, ACallFromInsideABodyRunsAloneAsThatWorker) {
   ThreadPool pool(4, false);
   std::atomic<int> wrong{0};
   std::atomic<int> parts{0};
-  pool.parallel_for(4, 1, [&](std::int64_t, std::int64_t, int worker) {
+  on_every_worker(pool, [&](int worker) {
     const std::thread::id here = std::this_thread::get_id();
     pool.parallel_for(100, 1, [&](std::int64_t first, std::int64_t last, int inner) {
       ++parts;
@@ -164,7 +192,7 @@ TEST(ThreadPool, APoolInsideAnotherPoolIsAPoolOfItsOwn) {
   ThreadPool outer(2, false);
   ThreadPool inner(3, false);
   std::atomic<int> parts{0};
-  outer.parallel_for(2, 1, [&](std::int64_t, std::int64_t, int worker) {
+  on_every_worker(outer, [&](int worker) {
     if (worker != 1) return;
     inner.parallel_for(3, 1, [&](std::int64_t, std::int64_t, int) { ++parts; });
     outer.parallel_for(9, 1, [&](std::int64_t, std::int64_t last, int again) {
@@ -193,9 +221,8 @@ TEST(ThreadPool, WorkersFlushDenormals) {
   ThreadPool pool(2, false);
   std::vector<double> results(2, -1);
   volatile double denormal = 1e-310;
-  pool.parallel_for(2, 1, [&](std::int64_t, std::int64_t, int worker) {
-    results[static_cast<std::size_t>(worker)] = denormal * 0.5;
-  });
+  on_every_worker(pool,
+                  [&](int worker) { results[static_cast<std::size_t>(worker)] = denormal * 0.5; });
   EXPECT_EQ(results[1], 0);
   EXPECT_GT(results[0], 0) << "the caller decides for itself";
   double flushed = -1;
@@ -212,7 +239,7 @@ TEST(ThreadPool, SignalsAreLeftToTheCaller) {
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   ThreadPool pool(2, false);
   bool blocked[2] = {false, false};
-  pool.parallel_for(2, 1, [&](std::int64_t, std::int64_t, int worker) {
+  on_every_worker(pool, [&](int worker) {
     sigset_t now;
     pthread_sigmask(SIG_SETMASK, nullptr, &now);
     blocked[worker] = sigismember(&now, SIGINT) == 1;
@@ -227,7 +254,7 @@ TEST(ThreadPool, PinnedWorkersSitOnDifferentCpusOfTheSet) {
   if (threads < 2) GTEST_SKIP() << "this process may use one CPU only";
   ThreadPool pool(threads, true);
   std::vector<std::vector<int>> cpus(static_cast<std::size_t>(threads));
-  pool.parallel_for(threads, 1, [&](std::int64_t, std::int64_t, int worker) {
+  on_every_worker(pool, [&](int worker) {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0) return;
