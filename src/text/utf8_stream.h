@@ -13,6 +13,8 @@ class Utf8Stream {
   std::string feed(std::string_view bytes);
   // U+FFFD when the bytes ended inside a character. Ready for the next text afterwards.
   std::string finish();
+  // Did the bytes so far end inside a character?
+  bool is_inside() const { return !pending_.empty(); }
 
  private:
   std::string pending_;  // a beginning of a character, at most three bytes

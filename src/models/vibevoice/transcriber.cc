@@ -39,7 +39,13 @@ std::vector<Segment> Transcriber::push(std::int32_t token) {
     parsed_.push_back(std::move(parsed));
     segments.push_back(Segment{});
   }
-  pieces_.push_back({begin, parser_.text().size(), token});
+  const std::size_t end = parser_.text().size();
+  if (end > begin) {
+    // Tokens that ended inside a character have their part in what made it whole.
+    for (; open_ < pieces_.size(); ++open_) pieces_[open_].end = begin + 1;
+  }
+  pieces_.push_back({begin, end, token});
+  if (!utf8_.is_inside()) open_ = pieces_.size();
   const std::size_t first = parsed_.size() - segments.size();
   for (std::size_t i = 0; i < segments.size(); ++i) segments[i] = made(parsed_[first + i]);
   return segments;

@@ -53,6 +53,7 @@ class Transcriber {
   bool is_looping_ = false;
   std::vector<std::int32_t> tokens_;
   std::vector<Piece> pieces_;
+  std::size_t open_ = 0;  // pieces from here on ended inside a character that is not yet whole
   std::vector<ParsedSegment> parsed_;
 };
 
