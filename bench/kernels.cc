@@ -2,6 +2,7 @@
 // the reporter here keeps the best times and prints shares, means and worst cases.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -106,22 +107,21 @@ void print_json(const char* isa, const std::vector<Result>& results) {
   std::printf("\n]}\n");
 }
 
-const KernelTable& table_for(const std::string& isa) {
+// The table's kernels for the named formats, or all.
+std::vector<const LinearKernel*> kernels_for(const KernelTable& table,
+                                             const std::vector<std::string>& formats) {
+  std::vector<const LinearKernel*> kernels;
   std::string known;
-  for (const KernelTable* table : kernel_tables()) {
-    if (!table->runs_here()) continue;
-    if (isa.empty() || isa == table->isa) return *table;
-    known += std::string(known.empty() ? "" : ", ") + table->isa;
+  for (const LinearKernel& kernel : table.linear) {
+    const bool named =
+        std::find(formats.begin(), formats.end(), kernel.format->name) != formats.end();
+    if (named || formats.empty()) kernels.push_back(&kernel);
+    known += std::string(known.empty() ? "" : ", ") + kernel.format->name;
   }
-  fail(Code::kInvalidArgument, "--isa: expected one of %s, found %s", known.c_str(), isa.c_str());
-}
-
-bool wanted(const std::vector<std::string>& names, const char* name) {
-  if (names.empty()) return true;
-  for (const std::string& candidate : names) {
-    if (candidate == name) return true;
+  if (kernels.size() < formats.size()) {
+    fail(Code::kInvalidArgument, "--format: expected different ones of %s", known.c_str());
   }
-  return false;
+  return kernels;
 }
 
 std::vector<KernelCase> cases_of(const LinearKernel& kernel, int threads,
@@ -142,19 +142,28 @@ std::vector<KernelCase> cases_of(const LinearKernel& kernel, int threads,
 
 }  // namespace
 
+const KernelTable& table_for(const std::string& isa) {
+  std::string known;
+  for (const KernelTable* table : kernel_tables()) {
+    if (!table->runs_here()) continue;
+    if (isa.empty() || isa == table->isa) return *table;
+    known += std::string(known.empty() ? "" : ", ") + table->isa;
+  }
+  fail(Code::kInvalidArgument, "--isa: expected one of %s, found %s", known.c_str(), isa.c_str());
+}
+
 int bench_kernels(const KernelBenchOptions& options) {
   const KernelTable& table = table_for(options.isa);
+  const std::vector<const LinearKernel*> kernels = kernels_for(table, options.formats);
   KernelBench bench(table, options.threads);
   std::vector<Result> results;
-  for (const LinearKernel& kernel : table.linear) {
-    if (!wanted(options.formats, kernel.format->name)) continue;
+  for (const LinearKernel* kernel : kernels) {
     for (const int threads : options.threads) {
-      for (KernelCase& one : cases_of(kernel, threads, options.rows)) {
+      for (KernelCase& one : cases_of(*kernel, threads, options.rows)) {
         results.emplace_back().what = std::move(one);
       }
     }
   }
-  if (results.empty()) fail(Code::kInvalidArgument, "--format: no such weight format");
   const WeightFormat* filled = nullptr;
   for (Result& result : results) {
     benchmark::RegisterBenchmark(
