@@ -271,13 +271,13 @@ TEST(Linear, SumsAreAsCloseToDoubleAsTheirLengthAllows) {
         double sum = 0;
         double magnitude = 0;
         for (std::int64_t k = 0; k < in; ++k) {
-          const double term =
-              double{problem.x[static_cast<std::size_t>(r * in + k)]} * double{w[o * in + k]};
+          const double term = static_cast<double>(problem.x[static_cast<std::size_t>(r * in + k)]) *
+                              static_cast<double>(w[o * in + k]);
           sum += term;
           magnitude += std::fabs(term);
         }
         const float y = runner.y[static_cast<std::size_t>(r * problem.y_stride() + o)];
-        EXPECT_NEAR(double{y}, sum, bound * magnitude) << table->isa;
+        EXPECT_NEAR(static_cast<double>(y), sum, bound * magnitude) << table->isa;
       }
     }
   }
