@@ -6,6 +6,8 @@
 
 namespace verbatim {
 
+struct KernelTable;
+
 struct KernelBenchOptions {
   std::string isa;                   // empty: the best that runs here
   std::vector<std::string> formats;  // empty: all
@@ -17,5 +19,16 @@ struct KernelBenchOptions {
 
 // Prints each projection's share of its ceiling and the means; returns the exit code.
 int bench_kernels(const KernelBenchOptions& options);
+
+struct AttentionBenchOptions {
+  std::string isa;
+  double seconds = 1.0;
+};
+
+// Prints attention's share of its ceilings, one KV head on one thread; returns the exit code.
+int bench_attention(const AttentionBenchOptions& options);
+
+// The table of that name, the best for an empty one; throws, listing those that run here.
+const KernelTable& table_for(const std::string& isa);
 
 }  // namespace verbatim

@@ -23,8 +23,15 @@ int main(int argc, char** argv) {
   command->add_option("--seconds", kernels.seconds, "time for each case")
       ->check(CLI::Range(0.01, 60.0));
   command->add_flag("--json", kernels.json, "print JSON");
+  verbatim::AttentionBenchOptions attention;
+  CLI::App* attention_command = app.add_subcommand(
+      "attention", "Attention's share of the same ceilings, one KV head on one thread");
+  attention_command->add_option("--isa", attention.isa, "as above");
+  attention_command->add_option("--seconds", attention.seconds, "time for each case")
+      ->check(CLI::Range(0.01, 60.0));
   CLI11_PARSE(app, argc, argv);
   try {
+    if (attention_command->parsed()) return verbatim::bench_attention(attention);
     return verbatim::bench_kernels(kernels);
   } catch (const verbatim::Error& error) {
     std::fprintf(stderr, "verbatim-bench: %s\n", error.what());

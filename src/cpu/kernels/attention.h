@@ -69,9 +69,9 @@ class Attention {
   const std::byte* values(std::int64_t page) const {
     return keys(page) + Codec::key_bytes(call_.head_dim);
   }
-  // The page to ask for: the next one while the last tile is at this one.
-  std::int64_t ahead(std::int64_t page, std::int32_t end_query) const {
-    return end_query == queries_ && page + 1 < view_.end_page() ? page + 1 : page;
+  // The page to ask for: the next one while the first and largest tile is at this one.
+  std::int64_t ahead(std::int64_t page, std::int32_t first_query) const {
+    return first_query == 0 && page + 1 < view_.end_page() ? page + 1 : page;
   }
   float* scores(std::int64_t page, std::int32_t query) const {
     return scores_ + ((page - view_.first_page()) * queries_ + query) * kPage;
@@ -98,7 +98,7 @@ class Attention {
                                  .begin = view_.seen(page, first).begin,  // the tile's earliest
                                  .end = view_.seen(page, first + count - 1).end,  // and latest
                                  .page = keys(page),
-                                 .ahead = keys(ahead(page, first + count))};
+                                 .ahead = keys(ahead(page, first))};
     const float* queries = packed_ + std::int64_t{first} * call_.head_dim;
     Tile::score(tile, queries, call_.scale, scores(page, first));
     for (std::int32_t q = first; q < first + count; ++q) {
@@ -153,7 +153,7 @@ class Attention {
                                  .begin = begin,
                                  .end = end,
                                  .page = values(page),
-                                 .ahead = values(ahead(page, first + count))};
+                                 .ahead = values(ahead(page, first))};
     Tile::mix(tile, scores(page, first), contexts_ + first * context_stride_);
   }
 

@@ -68,7 +68,7 @@ struct AttentionTile {
     constexpr std::int64_t kBytes = std::int64_t{kWide} * V::kLanes * Codec::kElementBytes;
     constexpr std::int64_t kLine = 64;
     for (std::int64_t at = 0; at < kBytes; at += kLine) {
-      __builtin_prefetch(ahead + step * kBytes + at);
+      __builtin_prefetch(ahead + step * kBytes + at, 0, 2);
     }
   }
 

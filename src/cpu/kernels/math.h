@@ -1,5 +1,6 @@
 // exp, SiLU and GELU of sixteen lanes, from additions, products and one division, so that every
 // machine gives the same bits. Finite arguments; no result is denormal unless the argument is.
+// Always inlined: g++ 12 hands lanes of several registers over in memory.
 #pragma once
 
 namespace verbatim {
@@ -9,7 +10,7 @@ namespace verbatim {
 // x = n log 2 + r, |r| <= log(2) / 2: e^x = 2^n (1 + r + r^2 p(r)), p minimax in the relative
 // error.
 template <typename V>
-V exp(V x, float lowest = -87.3365F) {
+[[gnu::always_inline]] inline V exp(V x, float lowest = -87.3365F) {
   const V bounded = V::min(V::set(88.0F), x);
   // The larger of a NaN and -126 is -126, so that pow2 never sees a NaN; r carries it on.
   const V n = V::max(V::round(V::mul(bounded, V::set(1.44269502F))), V::set(-126.0F));
@@ -26,7 +27,7 @@ V exp(V x, float lowest = -87.3365F) {
 
 // x / (1 + e^-x), written so that the exponent is never positive and neither tail cancels.
 template <typename V>
-V silu(V x) {
+[[gnu::always_inline]] inline V silu(V x) {
   const V e = exp<V>(V::neg(V::abs(x)));
   const V part = V::div(x, V::add(V::set(1.0F), e));
   return V::select_less(x, V::zero(), V::mul(part, e), part);
@@ -37,7 +38,7 @@ V silu(V x) {
 // p(t) with t = 1 / (1 + |x| / 4), p minimax in the relative error over |x| <= 13; below 2^-115 h
 // counts as 0.
 template <typename V>
-V gelu(V x) {
+[[gnu::always_inline]] inline V gelu(V x) {
   const V t = V::div(V::set(1.0F), V::fma(V::abs(x), V::set(0.25F), V::set(1.0F)));
   V p = V::set(0.0158563592F);
   p = V::fma(p, t, V::set(-0.0587274395F));
