@@ -55,12 +55,9 @@ void check_dump(const TranscribeFlags& flags, std::size_t inputs) {
   check_writable("--dump", flags.dump);
 }
 
-std::vector<JobRequest> job_requests(const TranscribeFlags& flags, const std::vector<Input>& inputs,
+// One request per input, each like `common` but for what it opens.
+std::vector<JobRequest> job_requests(const JobRequest& common, const std::vector<Input>& inputs,
                                      const StdinCopy* stdin_copy) {
-  JobRequest common;
-  common.audio = audio_request(flags);
-  common.options = session_options(flags);
-  common.split = flags.channels == "split";
   std::vector<JobRequest> requests;
   for (const Input& input : inputs) {
     JobRequest request = common;
@@ -69,7 +66,7 @@ std::vector<JobRequest> job_requests(const TranscribeFlags& flags, const std::ve
       request.source = "stdin";
       request.audio.file = stdin_copy->file();
       // "-" is how raw PCM is told from a file.
-      if (flags.rate == 0) request.audio.what = "stdin";
+      if (common.audio.raw.sample_rate_hz == 0) request.audio.what = "stdin";
     } else {
       request.audio.raw = {};
     }
@@ -125,6 +122,9 @@ RunStats run_stats(const Engine& engine, double load_s, double wall_s,
 int transcribe(const TranscribeFlags& flags) {
   const Clock::time_point begin = Clock::now();
   const std::vector<Input> inputs = expand_inputs(flags.audio);
+  // What is wrong with a flag is told before anything is looked for.
+  const SessionOptions session = session_options(flags);
+  const AudioRequest audio = audio_request(flags);
   check_dump(flags, inputs.size());
   if (!flags.stats_json.empty()) check_writable("--stats-json", flags.stats_json);
   Results results(result_flags(flags), inputs);
@@ -139,10 +139,12 @@ int transcribe(const TranscribeFlags& flags) {
   EngineOptions options = engine_options(flags.engine, &is_default_model);
   if (is_default_model) terminal.notice(nano_notice(options.model));
   const std::unique_ptr<StdinCopy> stdin_copy = copy_stdin(inputs, terminal);
-  Batch batch(job_requests(flags, inputs, stdin_copy.get()), results, terminal, shows_result);
+  Batch batch(
+      job_requests({audio, session, {}, flags.channels == "split", {}}, inputs, stdin_copy.get()),
+      results, terminal, shows_result);
   options.expected_audio_s = batch.probe();
   if (batch.is_over()) return batch.exit_code();
-  options.expected_options = session_options(flags);
+  options.expected_options = session;
   if (options.expected_audio_s <= 0) batch.limit_audio(longest_audio_s(options));
   options.slots = static_cast<int>(std::min<std::size_t>(flags.parallel, batch.left()));
   options.profile = flags.profile;
