@@ -20,8 +20,8 @@ std::vector<std::int32_t> small_integers(const JsonObject& from, std::string_vie
   const boost::json::value* found = from.find(field);
   if (found == nullptr) fail(Code::kCorrupt, "%s is missing", from.name(field).c_str());
   const auto take = [&](std::int64_t value) {
-    if (value < 1 || value > 1024) {
-      fail(Code::kCorrupt, "%s: expected numbers from 1 to 1024, found %lld",
+    if (value < 1 || value > 65536) {
+      fail(Code::kCorrupt, "%s: expected numbers from 1 to 65536, found %lld",
            from.name(field).c_str(), static_cast<long long>(value));
     }
     values.push_back(static_cast<std::int32_t>(value));
