@@ -42,8 +42,11 @@ struct Mailbox {
   std::deque<Event> events;
   bool is_over = false;  // Done or Failed is among the events or was taken
   std::optional<Failed> failure;
-  std::function<void()> wake;
   SessionStats stats;
+
+  // Held while `wake` runs, and no other lock with it.
+  std::mutex wake_mutex;
+  std::function<void()> wake;
 };
 
 }  // namespace verbatim

@@ -24,6 +24,8 @@ std::int32_t pages_for(std::int64_t positions) {
   return static_cast<std::int32_t>((positions + kPagePositions - 1) / kPagePositions);
 }
 
+constexpr std::int64_t kMostPages = std::int64_t{1} << 30;  // of a pool, whose ids are 32 bits
+
 std::int64_t chosen_context(const EngineOptions& options, const Model& model) {
   const std::int64_t made_for = model.info().max_context;
   if (options.max_context > 0) return options.max_context;
@@ -91,6 +93,11 @@ Placement place(const EngineOptions& options, const Checkpoint& checkpoint, cons
   const Stage whole{&dry, 0, made.info.kv.layers};
   made.codec = kv_codec(options.kv.c_str());
   made.context = chosen_context(options, *model);
+  if (made.context > kMostPages * kPagePositions / options.slots) {
+    fail(Code::kExhausted, "a context of %lld positions for %d slots: at most %lld are possible",
+         static_cast<long long>(made.context), options.slots,
+         static_cast<long long>(kMostPages * kPagePositions / options.slots));
+  }
   made.memory.weights = dry.weights_bytes() + dry.vectors_bytes();
 
   CountingTap tap;

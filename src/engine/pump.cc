@@ -53,7 +53,7 @@ SpooledAudio spool_audio(AudioSource& source, const std::string& folder,
   return spooled;
 }
 
-Pump::Pump(std::unique_ptr<AudioSource> source, Stream& stream) {
+Pump::Pump(std::unique_ptr<AudioSource> source, Stream& stream) : stream_(stream) {
   thread_ = std::thread([this, &stream, from = std::move(source)] {
     guarded(stream, [&] {
       std::vector<float> block(kBlockSamples);
@@ -67,10 +67,11 @@ Pump::Pump(std::unique_ptr<AudioSource> source, Stream& stream) {
         stream.push(std::span(block).first(count));
       }
     });
+    has_ended_ = true;
   });
 }
 
-Pump::Pump(SpooledAudio audio, Stream& stream) {
+Pump::Pump(SpooledAudio audio, Stream& stream) : stream_(stream) {
   thread_ = std::thread([this, &stream, from = std::move(audio)] {
     guarded(stream, [&] {
       std::vector<float> block(kBlockSamples);
@@ -87,11 +88,13 @@ Pump::Pump(SpooledAudio audio, Stream& stream) {
       warn_of(from.notes, stream);
       stream.finish();
     });
+    has_ended_ = true;
   });
 }
 
 Pump::~Pump() {
   stop_ = true;
+  if (!has_ended_) stream_.stop();  // it may wait for room in the mailbox
   if (thread_.joinable()) thread_.join();
 }
 

@@ -30,10 +30,13 @@ class Pump {
  public:
   Pump(std::unique_ptr<AudioSource> source, Stream& stream);
   Pump(SpooledAudio audio, Stream& stream);
-  ~Pump();  // joins; the source is abandoned where it stands when it has not ended
+  // Joins. A source that has not ended is abandoned where it stands, and its stream stopped.
+  ~Pump();
 
  private:
+  Stream& stream_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> has_ended_{false};
   std::thread thread_;
 };
 

@@ -92,7 +92,10 @@ std::unique_ptr<Stream> Replica::open(const SessionOptions& options, double expe
   auto stream = std::make_unique<Stream>(mailbox);
   {
     const std::lock_guard lock(mutex_);
-    if (static_cast<int>(waiting_.size()) >= options_.waiting) {
+    // Those that left the line make room at once, and free slots are no line.
+    std::erase_if(waiting_, [](const std::unique_ptr<Slot>& slot) { return slot->is_cancelled(); });
+    const std::int64_t room = std::int64_t{options_.waiting} + options_.slots - running_;
+    if (static_cast<std::int64_t>(waiting_.size()) >= room) {
       fail(Code::kExhausted, "%d sessions wait already, and no more may", options_.waiting);
     }
     waiting_.push_back(std::make_unique<Slot>(std::move(mailbox), options, positions));
@@ -141,8 +144,9 @@ void Replica::admit() {
       if (waiting_.empty()) return;
       slot = std::move(waiting_.front());
       waiting_.pop_front();
+      if (slot->is_cancelled()) continue;
+      ++running_;
     }
-    if (slot->is_cancelled()) continue;
     guard(*slot, [&] {
       SlotResources& room = slot->resources();
       room.kv.push_back(std::make_unique<KvSequence>(*pool_));
@@ -153,7 +157,7 @@ void Replica::admit() {
       room.conv = model_->conv_states(*device_);
       slot->set_session(model_->open(slot->options(), room, trace_));
     });
-    if (!slot->is_over()) active_.push_back(std::move(slot));
+    active_.push_back(std::move(slot));  // the next release takes what failed
   }
 }
 
@@ -202,27 +206,30 @@ bool Replica::decode() {
   return true;
 }
 
-void Replica::release() {
+bool Replica::release() {
   // Whatever ended a session, its last words come before its slot goes.
   for (const auto& slot : active_) slot->post_events();
-  std::erase_if(active_, [](const std::unique_ptr<Slot>& slot) {
+  const auto gone = std::erase_if(active_, [](const std::unique_ptr<Slot>& slot) {
     return slot->is_over() || slot->session()->done() || slot->is_cancelled();
   });
+  if (gone == 0) return false;
+  const std::lock_guard lock(mutex_);
+  running_ -= static_cast<int>(gone);
+  return true;
 }
 
 bool Replica::tick() {
+  // A slot that was freed is work: somebody may wait for it.
   bool worked = false;
   admit();
   for (const auto& slot : active_) {
-    guard(*slot, [&] { worked |= slot->deliver(); });
+    if (!slot->is_over()) guard(*slot, [&] { worked |= slot->deliver(); });
   }
-  release();
+  worked |= release();
   worked |= encode();
-  release();
+  worked |= release();
   worked |= decode();
-  const std::size_t before = active_.size();
-  release();
-  worked |= active_.size() < before;
+  worked |= release();
   return worked;
 }
 

@@ -41,7 +41,7 @@ class Replica {
   void admit();
   bool encode();
   bool decode();
-  void release();
+  bool release();  // true when a slot was freed
   // An error of one session ends this slot alone.
   void guard(Slot& slot, const std::function<void()>& body);
   // An error of a pass ends the slots that took part.
@@ -61,8 +61,9 @@ class Replica {
   std::vector<std::unique_ptr<Slot>> active_;
   std::vector<Slot*> partners_;  // of the running pass
   std::shared_ptr<Bell> bell_;
-  std::mutex mutex_;  // of waiting_
+  std::mutex mutex_;  // of the two that follow
   std::deque<std::unique_ptr<Slot>> waiting_;
+  int running_ = 0;  // slots that are taken
   std::atomic<bool> quit_{false};
   std::thread thread_;
 };

@@ -46,6 +46,7 @@ bool Slot::deliver() {
 }
 
 void Slot::post_events() {
+  if (session_ == nullptr) return;  // it could not be opened
   std::vector<Event> events;
   session_->drain(events);
   for (Event& event : events) {
@@ -62,7 +63,6 @@ void Slot::fail(Code code, const std::string& message) {
 }
 
 void Slot::post(std::vector<Event> events) {
-  std::function<void()> wake;
   {
     const std::lock_guard lock(mailbox_->mutex);
     for (Event& event : events) {
@@ -76,10 +76,10 @@ void Slot::post(std::vector<Event> events) {
       mailbox_->is_over = is_over_;
       mailbox_->events.push_back(std::move(event));
     }
-    wake = mailbox_->wake;
   }
   mailbox_->changed.notify_all();
-  if (wake) wake();
+  const std::lock_guard lock(mailbox_->wake_mutex);
+  if (mailbox_->wake) mailbox_->wake();
 }
 
 void Slot::count(double encode_s, double prefill_s, double decode_s, std::int64_t frames) {

@@ -13,8 +13,8 @@ Stream::~Stream() {
   {
     const std::lock_guard lock(mailbox_->mutex);
     mailbox_->is_cancelled = true;
-    mailbox_->wake = nullptr;
   }
+  on_ready(nullptr);
   mailbox_->changed.notify_all();
   mailbox_->bell->ring();
 }
@@ -24,7 +24,7 @@ void Stream::push(std::span<const float> pcm) {
     std::unique_lock lock(mailbox_->mutex);
     mailbox_->changed.wait(lock, [&] {
       return mailbox_->pcm.size() < Mailbox::kPcmSamples || mailbox_->is_over ||
-             mailbox_->is_cancelled;
+             mailbox_->is_stopped || mailbox_->is_cancelled;
     });
     if (mailbox_->failure) throw Error(mailbox_->failure->code, mailbox_->failure->message);
     if (mailbox_->is_over || mailbox_->is_stopped || mailbox_->is_cancelled) return;
@@ -74,7 +74,7 @@ std::optional<Event> Stream::next(std::chrono::milliseconds wait) {
 }
 
 void Stream::on_ready(std::function<void()> wake) {
-  const std::lock_guard lock(mailbox_->mutex);
+  const std::lock_guard lock(mailbox_->wake_mutex);
   mailbox_->wake = std::move(wake);
 }
 

@@ -34,8 +34,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Mono samples at the model's rate. Blocks while the mailbox is full; throws what the session
-  // failed with.
+  // Mono samples at the model's rate. Blocks while the mailbox is full, until somebody stops the
+  // stream at latest; throws what the session failed with.
   void push(std::span<const float> pcm);
   void finish();
   void stop();  // ends early and still delivers: Done carries what was recognised and a warning
@@ -46,7 +46,8 @@ class Stream {
   void warn(const Warning& warning);
   // Empty on time-out and after the last event (Done or Failed).
   std::optional<Event> next(std::chrono::milliseconds wait);
-  // Called once per arrival on the engine's thread; it must only post.
+  // Called once per arrival on the engine's thread; it must only post. No call is under way or
+  // comes once this has set another, or the stream is gone.
   void on_ready(std::function<void()> wake);
   SessionStats stats() const;
 

@@ -151,7 +151,9 @@ void VibeVoice::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
 }
 
 SessionNeeds VibeVoice::needs(const SessionOptions& options, double audio_s) const {
-  const auto samples = static_cast<std::int64_t>(std::ceil(audio_s * config_.sample_rate_hz));
+  // A header may promise any length; this one fits no context.
+  const double seconds = std::clamp(audio_s, 0.0, 1e9);
+  const auto samples = static_cast<std::int64_t>(std::ceil(seconds * config_.sample_rate_hz));
   const std::int64_t frames = (samples + config_.acoustic.hop() - 1) / config_.acoustic.hop();
   const Prompt prompt = make_prompt(*tokenizer_, context_text(options, config_.layout),
                                     duration_text(samples, config_.sample_rate_hz));
@@ -163,7 +165,7 @@ SessionNeeds VibeVoice::needs(const SessionOptions& options, double audio_s) con
       options.max_output_tokens > 0
           ? options.max_output_tokens
           : std::min(kTokensAtMost,
-                     kTokensAtLeast + static_cast<std::int64_t>(audio_s * kTokensPerSecond));
+                     kTokensAtLeast + static_cast<std::int64_t>(seconds * kTokensPerSecond));
   return needs;
 }
 
