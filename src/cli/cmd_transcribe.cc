@@ -87,10 +87,11 @@ std::unique_ptr<StdinCopy> copy_stdin(const std::vector<Input>& inputs, Terminal
   return nullptr;
 }
 
-void write_reports(const TranscribeFlags& flags, const RunStats& stats, const Engine& engine,
+// engine: null when no recording was left for one.
+void write_reports(const TranscribeFlags& flags, const RunStats& stats, const Engine* engine,
                    Terminal& terminal) {
   if (flags.stats) terminal.message(stats_text(stats));
-  if (flags.profile) terminal.message(profile_text(engine.profile()));
+  if (flags.profile && engine != nullptr) terminal.message(profile_text(engine->profile()));
   if (flags.stats_json.empty()) return;
   AtomicFile file(flags.stats_json);
   file.write(stats_json(stats));
@@ -104,19 +105,22 @@ double longest_audio_s(const EngineOptions& options) {
   return static_cast<double>(model.context) / model.audio_tokens_per_s;
 }
 
-RunStats run_stats(const Engine& engine, double load_s, double wall_s,
-                   std::vector<FileStats> files) {
-  RunStats stats;
+void describe_engine(RunStats& stats, const Engine& engine) {
   stats.model = engine.name();
   stats.family = engine.family();
   stats.device = engine.device_name();
   stats.threads = engine.threads();
-  stats.load_s = load_s;
-  stats.wall_s = wall_s;
   stats.memory = engine.memory();
-  stats.peak_memory_bytes = peak_resident_bytes();
-  stats.files = std::move(files);
-  return stats;
+}
+
+std::unique_ptr<Engine> load(const EngineOptions& options, Terminal& terminal) {
+  constexpr int kNoFile = -1;
+  terminal.progress(kNoFile, options.model, {"load", 0, 0, 0});
+  auto engine = std::make_unique<Engine>(options);
+  if (is_interrupted())
+    fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
+  terminal.leave(kNoFile);
+  return engine;
 }
 
 int transcribe(const TranscribeFlags& flags) {
@@ -143,7 +147,15 @@ int transcribe(const TranscribeFlags& flags) {
       job_requests({audio, session, {}, flags.channels == "split", {}}, inputs, stdin_copy.get()),
       results, terminal, shows_result);
   options.expected_audio_s = batch.probe();
-  if (batch.is_over()) return batch.exit_code();
+  RunStats stats;
+  const auto finish = [&](const Engine* engine) {
+    stats.wall_s = seconds_since(begin);
+    stats.peak_memory_bytes = peak_resident_bytes();
+    stats.files = batch.stats();
+    write_reports(flags, stats, engine, terminal);
+    return batch.exit_code();
+  };
+  if (batch.is_over() || is_interrupted()) return finish(nullptr);
   options.expected_options = session;
   if (options.expected_audio_s <= 0) batch.limit_audio(longest_audio_s(options));
   options.slots = static_cast<int>(std::min<std::size_t>(flags.parallel, batch.left()));
@@ -152,19 +164,14 @@ int transcribe(const TranscribeFlags& flags) {
       flags.dump.empty() ? nullptr : Dump::make(flags.dump, flags.dump_filter);
   if (dump) options.tap = dump->tap();
 
-  terminal.progress(-1, options.model, {"load", 0, 0, 0});
   const Clock::time_point load_begin = Clock::now();
-  Engine engine(options);
-  const double load_s = seconds_since(load_begin);
-  if (is_interrupted())
-    fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
-  terminal.leave(-1);
-  batch.run(engine, options.slots,
-            {engine.name(), flags.temperature, static_cast<std::int32_t>(flags.max_line_chars)});
+  const std::unique_ptr<Engine> engine = load(options, terminal);
+  stats.load_s = seconds_since(load_begin);
+  batch.run(*engine, options.slots,
+            {engine->name(), flags.temperature, static_cast<std::int32_t>(flags.max_line_chars)});
   if (dump && batch.exit_code() != kExitFailed && !is_interrupted()) dump->write();
-  write_reports(flags, run_stats(engine, load_s, seconds_since(begin), batch.stats()), engine,
-                terminal);
-  return batch.exit_code();
+  describe_engine(stats, *engine);
+  return finish(engine.get());
 }
 
 int run(std::span<const char* const> arguments) {

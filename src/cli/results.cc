@@ -87,9 +87,12 @@ void check_writable(const char* flag, const std::string& path) {
       fail(Code::kIo, "%s: %s is a folder, expected a file to write", flag, path.c_str());
     if (::access(path.c_str(), W_OK) != 0)
       fail(Code::kIo, "%s: %s cannot be written: %s", flag, path.c_str(), reason(errno).c_str());
-    if (!S_ISREG(about.st_mode)) return;  // a device or a pipe is written as it is
+    // A device or a pipe is written as it is, and so is what /dev/stdout was redirected to.
+    if (!S_ISREG(about.st_mode) || path.starts_with("/dev/")) return;
   }
-  fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);  // behind links; none where it is new
+  fs::path folder = (error ? fs::path(path) : target).parent_path();
   if (folder.empty()) folder = ".";
   if (::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
     fail(Code::kIo, "%s: %s cannot be written: there is no folder %s", flag, path.c_str(),

@@ -317,7 +317,7 @@ class Many(TestCase):
 
     def test_a_run_is_resumed(self):
         arguments = ["--format", "text", "--skip-existing", "--output-dir", self.path("out"),
-                     self.path("in")]
+                     "--stats-json", self.path("s.json"), self.path("in")]
         self.assert_code(transcribe(*arguments), 0)
         self.path("out/nato-slt.txt").unlink()
         self.path("out/two-speakers.txt").write_text("kept")
@@ -325,6 +325,11 @@ class Many(TestCase):
         self.assertEqual(outcome.err.count("skipped"), 3, outcome)
         self.assertEqual(self.path("out/two-speakers.txt").read_text(), "kept")
         self.assertTrue(self.path("out/nato-slt.txt").exists())
+        outcomes = [x["outcome"] for x in json.loads(self.path("s.json").read_text())["files"]]
+        self.assertEqual(sorted(outcomes), ["skipped", "skipped", "skipped", "whole"])
+        self.path("s.json").unlink()
+        self.assert_code(transcribe("--quiet", *arguments), 0)
+        self.assertIn("skipped", self.path("s.json").read_text(), "also where no work was left")
 
     def test_one_failure_leaves_the_others(self):
         self.write("in/broken.wav", "RIFFxxxxWAVE")
@@ -492,6 +497,16 @@ class BadOutput(TestCase):
         finally:
             subprocess.run(["umount", str(disk)], check=True)
 
+    def test_stdout_by_its_path(self):
+        with open(self.path("o"), "wb") as out:
+            out.write(b"before\n")
+            out.flush()
+            done = subprocess.run([harness.program, "transcribe", "--quiet", "--model", str(NANO),
+                                   "--format", "text", "--output", "/dev/stdout", str(TWO)], stdout=out,
+                                  env=harness.environment(), timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.path("o").read_text(), "before\n" + TWO_WORDS + "\n")
+
     def test_a_reader_that_leaves(self):
         read, write = os.pipe()
         os.close(read)
@@ -550,6 +565,7 @@ class Ffmpeg(TestCase):
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=TIMEOUT_S)
         self.assertEqual((process.returncode, out), (130, b""), err)
+        self.assertEqual(err.count(b"interrupted"), 1, err)
 
     def test_hanging_ends_by_itself(self):
         code, err = hanging.result()
@@ -595,8 +611,8 @@ class Hanging:
 
     def close(self):
         if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
+            self.process.send_signal(signal.SIGINT)  # so that it takes its ffmpeg along
+            self.process.communicate(timeout=TIMEOUT_S)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
