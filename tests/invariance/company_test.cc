@@ -23,8 +23,9 @@ std::vector<Guest> guests() {
   made[1].clip = nano_clip("two-speakers");
   made[1].options.hotwords = {"goodbye", "message"};
   made[2].clip = nano_clip("digits-jackson");
-  made[2].options.temperature = 0.7;  // logits instead of tokens, and a generator of its own
+  made[2].options.temperature = 2;  // logits instead of tokens, and a generator of its own
   made[2].options.seed = 5;
+  made[2].options.max_output_tokens = 60;
   return made;
 }
 
