@@ -12,16 +12,24 @@
 namespace verbatim {
 namespace {
 
+// Only the last '*' is ever tried again, so many of them cost no more than one.
 bool matches(std::string_view glob, std::string_view name) {
-  if (glob.empty()) return name.empty();
-  if (glob.front() == '*') {
-    for (std::size_t skip = 0; skip <= name.size(); ++skip) {
-      if (matches(glob.substr(1), name.substr(skip))) return true;
+  std::size_t g = 0, n = 0, star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      resume = n;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == name[n])) {
+      ++g;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;
+      n = ++resume;
+    } else {
+      return false;
     }
-    return false;
   }
-  return !name.empty() && (glob.front() == '?' || glob.front() == name.front()) &&
-         matches(glob.substr(1), name.substr(1));
+  return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
 constexpr std::string_view kStep = "step.";
