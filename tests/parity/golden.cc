@@ -1,5 +1,5 @@
 // Reading golden files and comparing against them.
-#include "golden.h"
+#include "tests/parity/golden.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The bundled nano checkpoint says what the reference says on every sample.
 #include <gtest/gtest.h>
 
-#include "golden.h"
+#include "tests/parity/golden.h"
 
 namespace verbatim {
 namespace {

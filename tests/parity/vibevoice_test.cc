@@ -1,8 +1,8 @@
 // Every named tensor of the dense VibeVoice fixtures, within the fixtures' own tolerances.
 #include <gtest/gtest.h>
 
-#include "golden.h"
 #include "models/vibevoice/prompt.h"
+#include "tests/parity/golden.h"
 #include "text/vocabulary_json.h"
 
 namespace verbatim {
