@@ -45,7 +45,7 @@ struct SessionNeeds {
 
 struct SlotResources {                           // allotted before the session exists
   std::vector<std::unique_ptr<KvSequence>> kv;   // decoder first
-  std::vector<std::unique_ptr<ConvState>> conv;  // one per encoder that keeps context
+  std::vector<std::unique_ptr<ConvState>> conv;  // as Model::conv_states makes them
   std::int64_t max_positions = 0;                // of the decoder's cache
   std::string spool_folder;                      // where long audio waits; "": the default
 };
