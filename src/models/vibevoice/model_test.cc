@@ -141,6 +141,17 @@ TEST(VibeVoiceModel, AFolderWithoutATokenizerAsksForOne) {
   EXPECT_TRUE(contains(message, "--tokenizer")) << message;
 }
 
+TEST(VibeVoiceModel, TheBundledTokenizerIsNotUsedForAMuchLargerVocabulary) {
+  ChangedCheckpoint changed(kSmall);
+  changed.remove_file("tokenizer.json");
+  changed.set("config.json", "decoder_config.vocab_size", "200064");
+  LoadOptions bundled;
+  bundled.fallback_tokenizer = kQwenTokenizer;
+  const std::string message = refusal(Code::kNotFound, changed, bundled);
+  EXPECT_TRUE(contains(message, "151665 tokens for vocab_size 200064")) << message;
+  EXPECT_TRUE(contains(message, "--tokenizer")) << message;
+}
+
 TEST(VibeVoiceModel, TheBundledTokenizerIsUsedWhereTheSizesAgree) {
   LoadOptions bundled;
   bundled.fallback_tokenizer = kQwenTokenizer;
