@@ -166,7 +166,7 @@ TEST(DeviceAttention, FollowsItsDefinition) {
 }
 
 TEST(DeviceAttention, ChunksDoNotChangeABit) {
-  const std::unique_ptr<Device> device = cpu_with(2);
+  const std::unique_ptr<Device> device = cpu_with(1);
   for (const Heads& shape : kHeads) {
     for (const char* codec : KvCodecs::kNames) {
       Sequences sequences(*device, shape, codec, 5);

@@ -1,4 +1,4 @@
-// A warm encode and a warm decode ask for no memory.
+// A warm encode and a warm decode ask for no memory, and for the arena that a dry run foretold.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "device/counted_allocations.h"
+#include "device/dry_device.h"
 #include "kv/codecs.h"
 #include "models/model.h"
 #include "tests/invariance/nano.h"
@@ -89,6 +90,41 @@ TEST_F(AllocationTest, AWarmEncodeAsksForNoMemory) {
   for (int i = 0; i < 3; ++i) block();
   EXPECT_EQ(counted_allocations(), before);
   EXPECT_GT(batch.audio(0).rows, 0);
+}
+
+// Two clips of so many samples encoded at once and two prompts decoded at once; the arena it took.
+std::size_t arena_used(Device& device, const Model& model, KvPool& pool, std::int64_t rows) {
+  const Stage stage{&device, 0, model.info().kv.layers};
+  const auto states = model.conv_states(device);
+  const std::vector<float> samples(static_cast<std::size_t>(rows), 0.1F);
+  {
+    const ArenaScope scratch(device.arena());
+    EncodeBatch batch(10);
+    batch.add(host_rows(samples, rows), 1, states[0].get(), 0, true);
+    batch.add(host_rows(samples, rows), 1, nullptr, 0, true);
+    model.encode(device, batch, {});
+  }
+  KvSequence first(pool);
+  KvSequence second(pool);
+  check(first.reserve(200) && second.reserve(200), "the pool has room");
+  DecodeBatch batch(512);
+  const std::vector<RowInput> prompt(150, RowInput{1, {}});
+  batch.add(first, prompt, 0, Want::kLogits);
+  batch.add(second, std::span(prompt).first(3), 0, Want::kToken);
+  model.decode(std::span(&stage, 1), batch, {});
+  return device.arena().high_water();
+}
+
+TEST_F(AllocationTest, ADryRunAsksForExactlyTheArenaThatIsUsed) {
+  for (const std::int64_t rows : {3200, 24000, 7 * 3200 + 1}) {
+    DryDevice dry(*device_);
+    const Stage load{&dry, 0, 1 << 20};
+    const auto model = recognise_family(checkpoint_).load(checkpoint_, std::span(&load, 1), {});
+    KvPool pool(model->info().kv, 1, 12, reserve_addresses(std::size_t{1} << 40));
+    const std::size_t asked = arena_used(dry, *model, pool, rows);
+    device_->set_arena(Arena(device_->allocate(asked)));
+    EXPECT_EQ(arena_used(*device_, *model_, *pool_, rows), asked) << rows;
+  }
 }
 
 TEST_F(AllocationTest, TheCounterCounts) {
