@@ -8,8 +8,7 @@ namespace verbatim {
 
 Engine::Engine(const EngineOptions& options) {
   replicas_.push_back(std::make_unique<Replica>(options));
-  threads_ = options.threads > 0 ? options.threads
-                                 : cpu_topology().default_threads;
+  threads_ = options.threads > 0 ? options.threads : cpu_topology().default_threads;
 }
 
 Engine::~Engine() = default;

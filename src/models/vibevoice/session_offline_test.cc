@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "audio/source.h"
 #include "models/vibevoice/changed_checkpoint.h"
 #include "models/vibevoice/model_run.h"
@@ -280,6 +282,38 @@ TEST(OfflineSession, AcousticNoiseDependsOnTheSeedAlone) {
       for (const std::vector<std::byte>& other : all) EXPECT_NE(speech, other);
       all.push_back(speech);
     }
+  }
+}
+
+// Of many draws, the root of the mean square.
+double width_of_noise(ModelRun& run, AcousticSampling how, std::uint64_t seed) {
+  double sum = 0;
+  std::size_t count = 0;
+  {
+    const std::unique_ptr<Session> session = run.open(drawn(how, seed));
+    session->push(noise_clip(250 * kHop));
+    session->finish();
+    EncodeBatch batch(1000);
+    session->plan(batch);
+    const Tensor& drawn_rows = batch.items()[0].noise;
+    for (std::int64_t r = 0; r < drawn_rows.rows; ++r) {
+      for (const float value : drawn_rows.row<const float>(r))
+        sum += static_cast<double>(value * value);
+    }
+    count = static_cast<std::size_t>(drawn_rows.rows * drawn_rows.cols);
+    EXPECT_EQ(count, 250U * 8);
+  }
+  run.clear();
+  return std::sqrt(sum / static_cast<double>(count));
+}
+
+// The reference: 0.5 for one, 0.5 / 0.8 times one more draw, the clip's first, for the other.
+TEST(OfflineSession, AcousticNoiseIsAsWideAsTheReferences) {
+  ModelRun run(kNoisy);
+  for (const std::uint64_t seed : {0U, 1U, 2U, 3U}) {
+    EXPECT_NEAR(width_of_noise(run, AcousticSampling::kFix, seed), 0.5, 0.03);
+    const double wide = 0.625 * std::abs(RandomBits(seed).normal());
+    EXPECT_NEAR(width_of_noise(run, AcousticSampling::kGaussian, seed), wide, 0.06 * wide) << seed;
   }
 }
 
