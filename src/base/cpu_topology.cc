@@ -20,7 +20,6 @@ namespace verbatim {
 namespace {
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kDefaultL2Bytes = std::size_t{1} << 20;
 constexpr int kMaxCpus = 1 << 16;
 
 // The file's text, empty when there is none.
@@ -110,26 +109,6 @@ std::vector<int> one_per_core(const std::string& root, const std::vector<int>& c
   return physical;
 }
 
-// A core's share of its second level cache.
-std::size_t l2_of(const std::string& root, int cpu) {
-  const std::string siblings = text_of(cpu_folder(root, cpu) + "/topology/thread_siblings_list");
-  const std::size_t threads = std::max<std::size_t>(cpu_list(siblings).size(), 1);
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = formatted("%s/cache/index%d", cpu_folder(root, cpu).c_str(), index);
-    if (number_of(text_of(folder + "/level"), 0) != 2) continue;
-    if (text_of(folder + "/type").starts_with("Instruction")) continue;
-    const std::string size = text_of(folder + "/size");  // "1024K"
-    const std::size_t unit = size.find('M') != std::string::npos   ? std::size_t{1} << 20
-                             : size.find('K') != std::string::npos ? std::size_t{1} << 10
-                                                                   : 1;
-    const std::size_t sharing = cpu_list(text_of(folder + "/shared_cpu_list")).size();
-    const std::size_t bytes =
-        number_of(size, 0) * unit / std::max<std::size_t>(sharing / threads, 1);
-    if (bytes > 0) return bytes;
-  }
-  return kDefaultL2Bytes;
-}
-
 // The folders of this process's cgroup and of those around it, innermost first. A container may
 // show a path that does not exist inside it: its limits are then at the top.
 std::vector<std::string> cgroup_folders(const std::string& root, const char* controller) {
@@ -156,7 +135,7 @@ std::vector<std::string> cgroup_folders(const std::string& root, const char* con
     }
   }
   std::vector<std::string> folders;
-  while (!path.empty() && path != "/") {
+  while (path.starts_with('/') && path != "/") {
     folders.push_back(top + path);
     path.resize(path.rfind('/'));
   }
@@ -222,7 +201,6 @@ CpuTopology cpu_topology_below(const std::string& root, std::vector<int> cpuset)
   topology.physical = one_per_core(root, topology.cpuset);
   topology.default_threads =
       static_cast<int>(std::min(topology.physical.size(), granted_cpus(root)));
-  topology.l2_bytes = l2_of(root, topology.cpuset.front());
   measure_memory(root, topology);
   return topology;
 }
@@ -238,13 +216,6 @@ std::size_t peak_resident_bytes() {
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
-}
-
-std::size_t current_resident_bytes() {
-  const std::string pages = text_of("/proc/self/statm");  // "size resident shared ..."
-  const std::size_t space = std::min(pages.find(' ') + 1, pages.size());
-  return number_of(std::string_view(pages).substr(space), 0) *
-         static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace verbatim

@@ -15,7 +15,6 @@ struct CpuTopology {
   int default_threads = 1;    // a thread per physical core, fewer where the cgroup grants less time
   std::size_t memory_bytes = 0;     // of the machine, or the cgroup's limit where that is lower
   std::size_t available_bytes = 0;  // of that, free or reclaimable now
-  std::size_t l2_bytes = 0;         // per core; 1 MiB where unknown
 };
 
 CpuTopology cpu_topology();
@@ -24,6 +23,5 @@ CpuTopology cpu_topology();
 CpuTopology cpu_topology_below(const std::string& root, std::vector<int> cpuset);
 
 std::size_t peak_resident_bytes();  // of this process so far
-std::size_t current_resident_bytes();
 
 }  // namespace verbatim

@@ -1,51 +1,34 @@
-// Machines as folders of small files: cores, caches, and the limits of both cgroup versions.
+// Machines as folders of small files: cores, memory, and the limits of both cgroup versions.
 #include "base/cpu_topology.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
+
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
 
-namespace fs = std::filesystem;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 using Cpus = std::vector<int>;
 
 class CpuTopologyTest : public testing::Test {
  protected:
   CpuTopologyTest() {
-    std::string name = testing::TempDir() + "verbatim-topology-test-XXXXXX";
-    root_ = ::mkdtemp(name.data());
     put("proc/meminfo",
         "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n");
   }
-  ~CpuTopologyTest() override { fs::remove_all(root_); }
-
-  void put(const std::string& path, const std::string& text) const {
-    const fs::path file = fs::path(root_) / path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
+  void put(const std::string& path, const std::string& text) const { folder_.write(path, text); }
   void put_core(int cpu, const std::string& siblings) const {
     put("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
         siblings + "\n");
   }
-  void put_cache(int index, const std::string& level, const std::string& size,
-                 const std::string& shared) const {
-    const std::string folder = "sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
-    put(folder + "/level", level + "\n");
-    put(folder + "/type", "Unified\n");
-    put(folder + "/size", size + "\n");
-    put(folder + "/shared_cpu_list", shared + "\n");
-  }
 
-  std::string root_;
+  const ScratchFolder folder_;
+  const std::string& root_ = folder_.path();
 };
 
 TEST_F(CpuTopologyTest, OneCpuPerCoreOfTheSetWhicheverSiblingIsInIt) {
@@ -69,7 +52,6 @@ TEST_F(CpuTopologyTest, AMachineThatTellsNothingHasDefaults) {
   EXPECT_EQ(topology.model, "unknown");
   EXPECT_EQ(topology.physical, (Cpus{2, 3}));
   EXPECT_EQ(topology.default_threads, 2);
-  EXPECT_EQ(topology.l2_bytes, kMiB);
   EXPECT_GT(topology.memory_bytes, 16 * kMiB);
   EXPECT_GT(topology.available_bytes, 0u);
 }
@@ -78,15 +60,6 @@ TEST_F(CpuTopologyTest, TheModelIsNamedAsTheKernelNamesIt) {
   put("proc/cpuinfo",
       "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9654 96-Core\nflags : x\n");
   EXPECT_EQ(cpu_topology_below(root_, {0}).model, "AMD EPYC 9654 96-Core");
-}
-
-TEST_F(CpuTopologyTest, TheSecondLevelCacheIsACoresShare) {
-  put_core(0, "0,8");
-  put_cache(1, "1", "32K", "0,8");
-  put_cache(2, "2", "2048K", "0,8");
-  EXPECT_EQ(cpu_topology_below(root_, {0}).l2_bytes, 2 * kMiB);
-  put_cache(2, "2", "4M", "0-3,8-11");  // four cores of two threads
-  EXPECT_EQ(cpu_topology_below(root_, {0}).l2_bytes, kMiB);
 }
 
 TEST_F(CpuTopologyTest, WithoutLimitsTheMemoryIsTheMachines) {
@@ -145,15 +118,19 @@ TEST(CpuTopology, OfThisMachineIsPlausible) {
   EXPECT_GE(topology.default_threads, 1);
   EXPECT_GT(topology.memory_bytes, 64 * kMiB);
   EXPECT_LE(topology.available_bytes, topology.memory_bytes);
-  EXPECT_GE(topology.l2_bytes, std::size_t{64} << 10);
 }
 
-TEST(ResidentBytes, GrowWithTheMemoryThatIsTouched) {
-  const std::size_t before = current_resident_bytes();
-  std::vector<char> block(64 * kMiB, 1);
-  EXPECT_GE(current_resident_bytes(), before + 32 * kMiB);
+TEST(PeakResidentBytes, CountTheMemoryThatIsTouched) {
+  const std::size_t before = peak_resident_bytes();
+  std::vector<char> block(before + 32 * kMiB, 1);
   EXPECT_GE(peak_resident_bytes(), before + 32 * kMiB);
   EXPECT_EQ(block.back(), 1);
+}
+
+TEST_F(CpuTopologyTest, ACgroupWithoutAPathIsTheTop) {
+  put("proc/self/cgroup", "0::strange\n");
+  put("sys/fs/cgroup/memory.max", "2147483648\n");
+  EXPECT_EQ(cpu_topology_below(root_, {0}).memory_bytes, 2048 * kMiB);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Formatting of errors and the end of a broken promise.
+// Formatting of messages and the end of a broken promise.
 #include "base/error.h"
 
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 namespace verbatim {
 namespace {
@@ -35,6 +36,15 @@ std::string formatted(const char* format, ...) {
   std::string text = vformatted(format, arguments);
   va_end(arguments);
   return text;
+}
+
+std::string system_message(int error) {
+  return std::generic_category().message(error);
+}
+
+void append_listed(std::string& list, std::string_view item) {
+  if (!list.empty()) list += ", ";
+  list += item;
 }
 
 void check_failed(const char* claim, const char* file, int line) {

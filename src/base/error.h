@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace verbatim {
 
@@ -34,6 +35,12 @@ class Error : public std::runtime_error {
 
 // The formatted string; for messages that are kept rather than thrown.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+
+// What the system says about an errno.
+std::string system_message(int error);
+
+// Adds `item` behind a comma to a list that a message shows: "f32, f16".
+void append_listed(std::string& list, std::string_view item);
 
 [[noreturn]] void check_failed(const char* claim, const char* file, int line);
 

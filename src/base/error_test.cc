@@ -25,6 +25,15 @@ TEST(Error, LongSentencesAreWhole) {
   EXPECT_EQ(formatted("%s", ""), "");
 }
 
+TEST(AppendListed, CommasStandBetween) {
+  std::string list;
+  append_listed(list, "f32");
+  EXPECT_EQ(list, "f32");
+  append_listed(list, "f16");
+  append_listed(list, "");
+  EXPECT_EQ(list, "f32, f16, ");
+}
+
 TEST(ErrorDeathTest, ABrokenPromiseNamesClaimAndFile) {
   check(true, "the sky is blue");
   EXPECT_DEATH(check(false, "the sky is green"), "error_test.cc:[0-9]+: .*the sky is green");

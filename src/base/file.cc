@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -20,10 +20,6 @@ namespace verbatim {
 namespace {
 
 constexpr int kTemporaryNames = 100;
-
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
 
 Code code_of(int error) {
   return error == ENOENT || error == ENOTDIR ? Code::kNotFound : Code::kIo;
@@ -42,7 +38,7 @@ int open_to_read(const std::string& path) {
   const int file = open_waiting(path, O_RDONLY);
   if (file < 0) {
     const int error = errno;
-    fail(code_of(error), "%s: cannot be opened: %s", path.c_str(), reason(error).c_str());
+    fail(code_of(error), "%s: cannot be opened: %s", path.c_str(), system_message(error).c_str());
   }
   return file;
 }
@@ -60,17 +56,17 @@ class Descriptor {
   int file_;
 };
 
-// 0, or the error number. `offset` < 0 writes at the file's own position.
-int write_all(int file, const char* bytes, std::size_t size, std::int64_t offset) {
-  while (size > 0) {
-    const ssize_t written =
-        offset < 0 ? ::write(file, bytes, size) : ::pwrite(file, bytes, size, offset);
+// 0, or the error number: EINTR when the user interrupts. `offset` < 0 writes at the file's own
+// position.
+int write_until_interrupted(int file, std::string_view bytes, std::int64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = offset < 0 ? ::write(file, bytes.data(), bytes.size())
+                                       : ::pwrite(file, bytes.data(), bytes.size(), offset);
     if (written < 0) {
       if (errno == EINTR && !is_interrupted()) continue;
       return errno;
     }
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
     if (offset >= 0) offset += written;
   }
   return 0;
@@ -102,7 +98,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Descriptor file(open_to_read(path));
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) {
-    fail(Code::kIo, "%s: cannot be examined: %s", path.c_str(), reason(errno).c_str());
+    fail(Code::kIo, "%s: cannot be examined: %s", path.c_str(), system_message(errno).c_str());
   }
   if (!S_ISREG(about.st_mode)) {
     fail(Code::kIo, "%s: expected a regular file, found %s", path.c_str(),
@@ -113,14 +109,13 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) {
     fail(Code::kIo, "%s: cannot be mapped (%zu bytes): %s", path.c_str(), size_,
-         reason(errno).c_str());
+         system_message(errno).c_str());
   }
-  data_ = static_cast<const std::byte*>(data);
+  data_ = static_cast<std::byte*>(data);
 }
 
 MappedFile::~MappedFile() {
-  // munmap takes a plain pointer and changes none of the bytes.
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
@@ -146,7 +141,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
   const std::size_t first = (begin + page - 1) / page * page;
   const std::size_t last = end == size_ ? size_ : end / page * page;
   // Advice: a kernel that refuses it keeps the pages until it needs them.
-  if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
+  if (first < last) ::madvise(data_ + first, last - first, MADV_DONTNEED);
 }
 
 std::string read_file(const std::string& path, std::size_t limit_bytes) {
@@ -167,13 +162,34 @@ std::string read_file(const std::string& path, std::size_t limit_bytes) {
     if (size == 0) return bytes;
     if (size < 0) {
       if (errno == EINTR && !is_interrupted()) continue;
-      fail(Code::kIo, "%s: cannot be read: %s", path.c_str(), reason(errno).c_str());
+      if (errno == EINTR) fail(Code::kCancelled, "%s: interrupted while it was read", path.c_str());
+      fail(Code::kIo, "%s: cannot be read: %s", path.c_str(), system_message(errno).c_str());
     }
     bytes.append(part, static_cast<std::size_t>(size));
     if (bytes.size() > limit_bytes) {
       fail(Code::kCorrupt, "%s: expected at most %zu bytes, found more", path.c_str(), limit_bytes);
     }
   }
+}
+
+int write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+int open_unnamed(const std::string& folder) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) return file;
+  // Not every file system has unnamed files: name one and take the name away at once.
+  std::string name = folder + "/verbatim-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
 }
 
 SpooledFile::SpooledFile(std::size_t in_memory, std::string folder)
@@ -188,35 +204,30 @@ SpooledFile::~SpooledFile() {
 
 void SpooledFile::append(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  const char* const data = static_cast<const char*>(static_cast<const void*>(bytes.data()));
+  const std::string_view chars(static_cast<const char*>(static_cast<const void*>(bytes.data())),
+                               bytes.size());
   if (file_ < 0 && bytes.size() <= in_memory_ - head_.size()) {
-    head_.append(data, bytes.size());
+    head_.append(chars);
     size_ += bytes.size();
     return;
   }
   if (file_ < 0) spill();
   const std::uint64_t grown = size_ + bytes.size();
   const int error =
-      write_all(file_, data, bytes.size(), static_cast<std::int64_t>(size_ - head_.size()));
+      write_until_interrupted(file_, chars, static_cast<std::int64_t>(size_ - head_.size()));
   if (error != 0) {
     fail(Code::kIo, "%s: a temporary file cannot grow to %llu bytes: %s", folder_.c_str(),
-         static_cast<unsigned long long>(grown), reason(error).c_str());
+         static_cast<unsigned long long>(grown), system_message(error).c_str());
   }
   size_ = grown;
 }
 
 // Opens the file for what does not fit; what is in memory stays there.
 void SpooledFile::spill() {
-  file_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  file_ = open_unnamed(folder_);
   if (file_ >= 0) return;
-  // Not every file system has unnamed files: name one and take the name away at once.
-  std::string name = folder_ + "/verbatim-XXXXXX";
-  file_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (file_ < 0) {
-    fail(Code::kIo, "%s: no temporary file can be made here: %s", folder_.c_str(),
-         reason(errno).c_str());
-  }
-  ::unlink(name.c_str());
+  fail(Code::kIo, "%s: no temporary file can be made here: %s", folder_.c_str(),
+       system_message(errno).c_str());
 }
 
 void SpooledFile::read(std::uint64_t offset, std::span<std::byte> to) const {
@@ -234,7 +245,7 @@ void SpooledFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     if (size <= 0) {
       fail(Code::kIo, "%s: a temporary file cannot be read at %llu: %s", folder_.c_str(),
            static_cast<unsigned long long>(offset),
-           size == 0 ? "it ends early" : reason(errno).c_str());
+           size == 0 ? "it ends early" : system_message(errno).c_str());
     }
     to = to.subspan(static_cast<std::size_t>(size));
     offset += static_cast<std::uint64_t>(size);
@@ -249,7 +260,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     fail(Code::kIo, "%s: expected a file to write, found a folder", path_.c_str());
   }
   if (exists && S_ISREG(about.st_mode) && ::access(path_.c_str(), W_OK) != 0) {
-    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), reason(errno).c_str());
+    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), system_message(errno).c_str());
   }
   if (named >= 0) {
     // A new opening of a redirected stdout would write over what is there already.
@@ -261,7 +272,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   }
   if (file_ < 0) {
     const int error = errno;
-    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), reason(error).c_str());
+    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), system_message(error).c_str());
   }
 }
 
@@ -295,9 +306,10 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::string_view bytes) {
   check(file_ >= 0, "a file is written before its commit");
-  const int error = write_all(file_, bytes.data(), bytes.size(), -1);
+  const int error = write_until_interrupted(file_, bytes, -1);
+  if (error == EINTR) fail(Code::kCancelled, "%s: interrupted while it was written", path_.c_str());
   if (error != 0)
-    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), reason(error).c_str());
+    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), system_message(error).c_str());
 }
 
 void AtomicFile::commit() {
@@ -308,7 +320,7 @@ void AtomicFile::commit() {
     error = ::rename(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
   }
   if (error != 0)
-    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), reason(error).c_str());
+    fail(Code::kIo, "%s: cannot be written: %s", path_.c_str(), system_message(error).c_str());
   temporary_.clear();
 }
 

@@ -25,12 +25,20 @@ class MappedFile {
 
  private:
   std::string path_;
-  const std::byte* data_ = nullptr;
+  std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-// The whole file; throws kNotFound, kIo, or kCorrupt when it is larger than limit_bytes.
+// The whole file; throws kNotFound, kIo, kCancelled while a pipe is waited for, or kCorrupt when it
+// is larger than limit_bytes.
 std::string read_file(const std::string& path, std::size_t limit_bytes);
+
+// All of the bytes to a descriptor, whatever signals come; 0, or the error number.
+[[nodiscard]] int write_all(int file, std::string_view bytes);
+
+// An unnamed file in the folder, to write and to read, of which nothing is left on the disk when it
+// is closed, which the caller does. Negative, with errno set, where none can be made.
+[[nodiscard]] int open_unnamed(const std::string& folder);
 
 // Bytes in memory up to `in_memory` bytes and in an unnamed file behind that: nothing is left on
 // the disk after a crash. One thread at a time. Throws kIo (a full disk) naming the folder.
@@ -57,8 +65,8 @@ class SpooledFile {
 
 // Writes to a temporary name beside `path` and renames on commit; without commit nothing is left
 // and an older file stays as it was. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
-// written directly. Throws kIo naming the path (unwritable, disk full), kCancelled while waiting
-// for a FIFO.
+// written directly. Throws kIo naming the path (unwritable, disk full), kCancelled while a FIFO's
+// reader is waited for.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

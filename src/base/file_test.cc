@@ -10,14 +10,13 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
@@ -35,14 +34,9 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 template <typename Action>
-void expect_error(Code code, const std::string& part, Action action) {
-  try {
-    action();
-    ADD_FAILURE() << "no error; expected one with \"" << part << '"';
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
+void expect_error(Code code, const std::string& part, const Action& action) {
+  const std::string message = message_of(code, action);
+  EXPECT_TRUE(contains(message, part)) << message;
 }
 
 // While it lives no file may grow beyond `bytes`: a disk that is full.
@@ -67,16 +61,9 @@ class FullDisk {
 
 class FileTest : public testing::Test {
  protected:
-  FileTest() {
-    std::string name = testing::TempDir() + "verbatim-file-test-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~FileTest() override { fs::remove_all(folder_); }
-
-  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  std::string at(const std::string& name) const { return scratch_.path(name); }
   std::string put(const std::string& name, const std::string& text) const {
-    std::ofstream(at(name), std::ios::binary) << text;
-    return at(name);
+    return scratch_.write(name, text);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
@@ -85,7 +72,8 @@ class FileTest : public testing::Test {
     return all;
   }
 
-  std::string folder_;
+  const ScratchFolder scratch_;
+  const std::string& folder_ = scratch_.path();
 };
 
 TEST_F(FileTest, AMappingShowsTheFilesBytesEvenAfterTheyWereReleased) {

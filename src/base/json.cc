@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace verbatim {
 namespace json = boost::json;
@@ -69,26 +70,6 @@ struct Builder {
        source.data(), static_cast<long long>(line), column, reason.c_str());
 }
 
-// The length of the UTF-8 character at the start of `text`, negative for that many bytes which are
-// none (the longest part that could still have become one).
-int utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t index) {
-    return index < text.size() ? static_cast<unsigned char>(text[index]) : 0u;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return -1;
-  const int length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
-  const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return -1;
-  for (int index = 2; index < length; ++index) {
-    if ((byte(static_cast<std::size_t>(index)) & 0xC0) != 0x80) return -index;
-  }
-  return length;
-}
-
 std::string found(const json::value& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
@@ -120,14 +101,14 @@ void append_json_string(std::string& out, std::string_view text) {
   out.push_back('"');
   while (!text.empty()) {
     const char first = text.front();
-    const int length = utf8_length(text);
-    if (length < 0) {
-      out += "\xEF\xBF\xBD";
+    const Utf8Character character = next_character(text);
+    if (character.status != Utf8Status::kWhole) {
+      append_utf8(out, kReplacementCharacter);
     } else if (first == '"' || first == '\\') {
       out.push_back('\\');
       out.push_back(first);
     } else if (static_cast<unsigned char>(first) >= 0x20) {
-      out.append(text.substr(0, static_cast<std::size_t>(length)));
+      out.append(text.substr(0, character.length));
     } else if (const std::size_t known = kShort.find(first); known != std::string_view::npos) {
       out.push_back('\\');
       out.push_back("bfnrt"[known]);
@@ -136,9 +117,15 @@ void append_json_string(std::string& out, std::string_view text) {
       out.push_back(kHex[static_cast<std::size_t>(first) >> 4]);
       out.push_back(kHex[static_cast<std::size_t>(first) & 15]);
     }
-    text.remove_prefix(static_cast<std::size_t>(std::abs(length)));
+    text.remove_prefix(character.length);
   }
   out.push_back('"');
+}
+
+std::string json_string(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
 }
 
 std::string json_number(double value) {

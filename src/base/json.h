@@ -16,6 +16,7 @@ boost::json::value parse_json(std::string_view text, std::string_view source);
 // Appends `text` as a JSON string with its quotes. '/' and everything above U+001F but '"' and '\'
 // stays raw; invalid UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
+std::string json_string(std::string_view text);
 
 // The shortest decimal that reads back as `value`; never an exponent for 1e-6 <= |value| < 1e15 and
 // always with a fraction ("0.0"). "null" where JSON has no number: infinities and NaN.

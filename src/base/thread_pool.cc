@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -36,10 +37,13 @@ void pause_briefly() {
 #endif
 }
 
+// Numbers of tickets, which wrap around: days of decoding hand out more than 31 bits of them.
+using Number = std::uint32_t;
+
 // Returns the first value of `word` that is not `old`.
-int wait_while(const std::atomic<int>& word, int old, int spin_rounds) {
+Number wait_while(const std::atomic<Number>& word, Number old, int spin_rounds) {
   for (int round = 0; round < spin_rounds; ++round) {
-    const int value = word.load(std::memory_order_acquire);
+    const Number value = word.load(std::memory_order_acquire);
     if (value != old) return value;
     pause_briefly();
   }
@@ -106,10 +110,10 @@ struct Job {
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the gaps keep cache lines apart.
 struct ThreadPool::Shared {
   struct alignas(64) Ticket {
-    std::atomic<int> number{0};   // of the last part that was handed out
-    std::atomic<int> claimed{0};  // of the last part that somebody began
-    bool claim(int ticket) {
-      int before = ticket - 1;
+    std::atomic<Number> number{0};   // of the last part that was handed out
+    std::atomic<Number> claimed{0};  // of the last part that somebody began
+    bool claim(Number ticket) {
+      Number before = ticket - 1;
       return claimed.compare_exchange_strong(before, ticket, std::memory_order_acq_rel);
     }
   };
@@ -128,14 +132,14 @@ struct ThreadPool::Shared {
   std::vector<Ticket> tickets;  // by worker; that of the caller is unused
   std::vector<std::thread> workers;
   std::atomic<bool> busy{false};
-  alignas(64) std::atomic<int> pending{0};
+  alignas(64) std::atomic<Number> pending{0};
 };
 
 void ThreadPool::Shared::work(int worker, int cpu) {
   if (cpu >= 0) pin_this_thread(cpu);
   flush_denormals();
   Ticket& ticket = tickets[static_cast<std::size_t>(worker)];
-  int seen = 0;
+  Number seen = 0;
   for (;;) {
     seen = wait_while(ticket.number, seen, spin_rounds);
     if (!ticket.claim(seen)) continue;
@@ -208,9 +212,9 @@ void ThreadPool::parallel_for(std::int64_t count, std::int64_t grain, RangeBody 
   const std::int64_t parts = std::min<std::int64_t>(grains, threads());
   check(!shared.busy.exchange(true, std::memory_order_acquire), "one thread at a time uses a pool");
   shared.job = {&body, count, grain, parts};
-  shared.pending.store(static_cast<int>(parts) - 1, std::memory_order_relaxed);
+  shared.pending.store(static_cast<Number>(parts) - 1, std::memory_order_relaxed);
   for (std::int64_t worker = 1; worker < parts; ++worker) {
-    std::atomic<int>& ticket = shared.tickets[static_cast<std::size_t>(worker)].number;
+    std::atomic<Number>& ticket = shared.tickets[static_cast<std::size_t>(worker)].number;
     ticket.fetch_add(1, std::memory_order_release);
     ticket.notify_one();
   }
@@ -221,7 +225,7 @@ void ThreadPool::parallel_for(std::int64_t count, std::int64_t grain, RangeBody 
     shared.job.run(&shared, worker, 0);
     shared.count_down();
   }
-  for (int left = shared.pending.load(std::memory_order_acquire); left != 0;) {
+  for (Number left = shared.pending.load(std::memory_order_acquire); left != 0;) {
     left = wait_while(shared.pending, left, shared.spin_rounds);
   }
   shared.busy.store(false, std::memory_order_release);

@@ -1,67 +1,18 @@
-// For tests: a folder that is gone at the end, and safetensors files made by hand, good and bad.
+// For tests: safetensors files made by hand, good and bad, and the folder they lie in.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/error.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
-
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(testing::TempDir() + "verbatim-XXXXXX") {
-    check(::mkdtemp(path_.data()) != nullptr, "the scratch folder can be made");
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string path(std::string_view file) const { return path_ + "/" + std::string(file); }
-  void write(std::string_view file, std::string_view bytes) const {
-    std::ofstream out(path(file), std::ios::binary);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    check(out.good(), "the scratch file can be written");
-  }
-
- private:
-  std::string path_;
-};
 
 // A safetensors file with this header text and these data bytes, right or not.
 inline std::string safetensors_bytes(std::string_view header, std::string_view data) {
   std::string bytes;
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>((header.size() >> (8 * i)) & 0xffu);
   return bytes.append(header).append(data);
-}
-
-// The error's sentence; fails the test when `action` throws none or one with another code.
-template <typename Action>
-std::string message_of(Code code, const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
-
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace verbatim

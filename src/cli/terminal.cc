@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "transcript/characters.h"
 
 namespace verbatim {
@@ -39,11 +40,11 @@ double steady_s() {
 std::string cut(const std::string& line, std::int64_t columns) {
   if (count_characters(line) <= columns) return line;
   std::string kept;
-  std::size_t at = 0;
+  std::string_view left = line;
   for (std::int64_t i = 0; i < columns; ++i) {
-    const Character c = character_at(line, at);
-    append_character(kept, c.code);
-    at += c.bytes;
+    const Utf8Character c = next_character(left);
+    append_utf8(kept, c.code);
+    left.remove_prefix(c.length);
   }
   return kept;
 }
@@ -53,9 +54,10 @@ std::string short_name(const std::string& name, std::int64_t columns) {
   std::string line = one_line(name);
   const std::int64_t length = count_characters(line);
   if (length <= columns) return line;
-  std::size_t at = 0;
-  for (std::int64_t i = 0; i < length - columns + 3; ++i) at += character_at(line, at).bytes;
-  return "..." + line.substr(at);
+  std::string_view end = line;
+  for (std::int64_t i = 0; i < length - columns + 3; ++i)
+    end.remove_prefix(next_character(end).length);
+  return std::string("...").append(end);
 }
 
 double share_of(const Progress& progress) {

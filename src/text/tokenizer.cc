@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/pretokenizer.h"
 #include "text/unicode.h"
 

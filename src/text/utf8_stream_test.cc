@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "text/unicode.h"
+#include "base/utf8.h"
 
 namespace verbatim {
 namespace {

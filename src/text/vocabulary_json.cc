@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "text/pretokenizer.h"
-#include "text/unicode.h"
 
 namespace verbatim {
 namespace json = boost::json;
@@ -25,14 +25,9 @@ std::string_view view(const json::string& text) {
   return {text.data(), text.size()};
 }
 
-// A name from the file as a message shows it: quoted, clipped, without control characters.
+// A name from the file as a message shows it.
 std::string quoted(std::string_view name) {
-  constexpr std::size_t kShownBytes = 60;
-  std::string shown = to_valid_utf8(name.substr(0, kShownBytes));
-  for (char& letter : shown) {
-    if (static_cast<std::uint8_t>(letter) < 0x20 || letter == 0x7F) letter = '?';
-  }
-  return "'" + shown + (name.size() > kShownBytes ? "...'" : "'");
+  return "'" + shown_name(name, 60) + "'";
 }
 
 // The alphabet that spells bytes as printable characters: printable Latin-1 stands for itself, the

@@ -1,14 +1,15 @@
-// UTF-8 decoding by the table of the Unicode standard (3.9, well-formed byte sequences).
+// Which characters are blank, which join, and the text between them.
 #include "transcript/characters.h"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+
+#include "base/utf8.h"
 
 namespace verbatim {
 
 namespace {
-
-constexpr char32_t kReplacement = 0xFFFD;
 
 struct Range {
   char32_t first, last;
@@ -21,59 +22,9 @@ bool in_ranges(char32_t code, const Range* ranges, std::size_t count) {
 
 }  // namespace
 
-Character character_at(std::string_view text, std::size_t position) {
-  const auto byte = [&](std::size_t i) {
-    return position + i < text.size() ? static_cast<std::uint8_t>(text[position + i]) : 0U;
-  };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1};
-  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte alone decides about overlong forms, surrogates and the end of the code space.
-  const std::uint32_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const std::uint32_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  char32_t code = lead & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const std::uint32_t next = byte(i);
-    if (next < (i == 1 ? low : 0x80U) || next > (i == 1 ? high : 0xBFU)) return {kReplacement, i};
-    code = (code << 6) | (next & 0x3FU);
-  }
-  return {code, length};
-}
-
-void append_character(std::string& out, char32_t code) {
-  const auto put = [&out](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const Character c = character_at(text, i);
-    append_character(out, c.code);
-    i += c.bytes;
-  }
-  return out;
-}
-
 std::int64_t count_characters(std::string_view text) {
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < text.size(); i += character_at(text, i).bytes) ++count;
+  for (; !text.empty(); text.remove_prefix(next_character(text).length)) ++count;
   return count;
 }
 
@@ -126,12 +77,12 @@ std::string_view trimmed(std::string_view text) {
   std::size_t first = text.size();
   std::size_t last = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const Character c = character_at(text, i);
+    const Utf8Character c = next_character(text.substr(i));
     if (!is_blank(c.code)) {
       first = std::min(first, i);
-      last = i + c.bytes;
+      last = i + c.length;
     }
-    i += c.bytes;
+    i += c.length;
   }
   return first < last ? text.substr(first, last - first) : std::string_view();
 }
@@ -141,15 +92,15 @@ std::string one_line(std::string_view text, char space) {
   out.reserve(text.size());
   bool gap = false;
   for (std::size_t i = 0; i < text.size();) {
-    const Character c = character_at(text, i);
-    i += c.bytes;
+    const Utf8Character c = next_character(text.substr(i));
+    i += c.length;
     if (is_blank(c.code)) {
       gap = !out.empty();
       continue;
     }
     if (gap) out.push_back(space);
     gap = false;
-    append_character(out, c.code);
+    append_utf8(out, c.code);
   }
   return out;
 }

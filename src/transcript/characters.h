@@ -1,28 +1,14 @@
 // Characters of UTF-8 text as the writers count, join and break them. Bytes that are no UTF-8 count
-// as U+FFFD, one for each maximal broken piece.
+// as U+FFFD, as next_character() in base/utf8.h reads them.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace verbatim {
 
-struct Character {
-  char32_t code = 0;
-  std::size_t bytes = 0;  // what it takes in the text it was read from
-};
-
-// The character at `position`, which lies inside `text`.
-Character character_at(std::string_view text, std::size_t position);
-
-void append_character(std::string& out, char32_t code);
-
-// `text` with every broken piece replaced by U+FFFD.
-std::string valid_utf8(std::string_view text);
-
-// How many characters (code points) valid_utf8(text) has.
+// How many characters (code points) to_valid_utf8(text) has.
 std::int64_t count_characters(std::string_view text);
 
 // White space, line and paragraph separators, and control characters.

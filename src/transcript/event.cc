@@ -1,6 +1,7 @@
 // Joining of segment texts.
 #include "transcript/event.h"
 
+#include "base/utf8.h"
 #include "transcript/characters.h"
 
 namespace verbatim {
@@ -10,7 +11,7 @@ namespace {
 char32_t last_character(std::string_view text) {
   std::size_t begin = text.size() - 1;
   while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) --begin;
-  return character_at(text, begin).code;
+  return next_character(text.substr(begin)).code;
 }
 
 }  // namespace
@@ -18,9 +19,9 @@ char32_t last_character(std::string_view text) {
 std::string join_texts(const std::vector<Segment>& segments) {
   std::string joined;
   for (const Segment& segment : segments) {
-    const std::string text = valid_utf8(trimmed(segment.text));
+    const std::string text = to_valid_utf8(trimmed(segment.text));
     if (text.empty()) continue;
-    if (!joined.empty() && !(is_cjk(last_character(joined)) && is_cjk(character_at(text, 0).code)))
+    if (!joined.empty() && !(is_cjk(last_character(joined)) && is_cjk(next_character(text).code)))
       joined.push_back(' ');
     joined += text;
   }

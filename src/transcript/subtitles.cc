@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/utf8.h"
 #include "transcript/characters.h"
 #include "transcript/fields.h"
 
@@ -38,8 +39,8 @@ std::vector<Atom> split_atoms(std::string_view text, std::int64_t longest) {
   bool space = false;
   bool breakable = true;
   for (std::size_t i = 0; i < text.size();) {
-    const Character c = character_at(text, i);
-    i += c.bytes;
+    const Utf8Character c = next_character(text.substr(i));
+    i += c.length;
     if (c.code == ' ') {
       space = breakable = true;
       continue;
@@ -47,7 +48,7 @@ std::vector<Atom> split_atoms(std::string_view text, std::int64_t longest) {
     const bool starts = space || (!joins_previous(c.code) && (breakable || is_cjk(c.code)));
     if (atoms.empty() || starts || atoms.back().characters >= longest)
       atoms.push_back({{}, 0, space && !atoms.empty()});
-    append_character(atoms.back().text, c.code);
+    append_utf8(atoms.back().text, c.code);
     ++atoms.back().characters;
     space = false;
     breakable = is_cjk(c.code);

@@ -1,5 +1,5 @@
 // text: the transcript's text and one line end; it carries neither speakers nor times.
-#include "transcript/characters.h"
+#include "base/utf8.h"
 #include "transcript/writer.h"
 
 namespace verbatim {
@@ -7,7 +7,7 @@ namespace verbatim {
 namespace {
 
 std::string write(const Transcript& transcript, const WriterOptions&) {
-  return valid_utf8(transcript.text) + "\n";
+  return to_valid_utf8(transcript.text) + "\n";
 }
 
 }  // namespace

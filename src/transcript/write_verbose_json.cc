@@ -1,6 +1,6 @@
 // verbose_json: OpenAI's body with every key its schema requires. Timings are left out, so that
 // equal runs give equal bytes.
-#include "transcript/characters.h"
+#include "base/utf8.h"
 #include "transcript/deflate.h"
 #include "transcript/fields.h"
 #include "transcript/writer.h"
@@ -27,7 +27,7 @@ void append_segment(std::string& json, std::int64_t id, const Segment& segment, 
   json.push_back(']');
   append_number(json, "temperature", temperature);
   append_number(json, "avg_logprob", 0);  // 0.0 is the contract's word for "not computed"
-  append_number(json, "compression_ratio", compression_ratio(valid_utf8(segment.text)));
+  append_number(json, "compression_ratio", compression_ratio(to_valid_utf8(segment.text)));
   append_number(json, "no_speech_prob", is_non_speech(segment.text) ? 1 : 0);
   append_speaker(json, segment.speaker);
   append_speaker_id(json, segment.speaker);

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "transcript/characters.h"
+#include "base/utf8.h"
 
 namespace verbatim::vibevoice {
 
@@ -40,7 +40,7 @@ std::size_t append_unicode(std::string& out, std::string_view raw, std::size_t a
       at += 6;
     }
   }
-  append_character(out, code >= 0xD800 && code < 0xE000 ? char32_t{0xFFFD} : code);
+  append_utf8(out, code >= 0xD800 && code < 0xE000 ? kReplacementCharacter : code);
   return at;
 }
 
