@@ -101,7 +101,7 @@ void Batch::run(Engine& engine, int at_once, const WriterOptions& options) {
 void Batch::work(Engine& engine, const WriterOptions& options) {
   for (;;) {
     const std::size_t index = next_++;
-    if (index >= entries_.size() || is_interrupted() || output_is_lost_) return;
+    if (index >= entries_.size() || is_interrupted() || results_.is_lost()) return;
     if (entries_[index].state != State::kWaiting) continue;
     guard(index, [&] { transcribe(index, engine, options); });
   }
@@ -136,15 +136,7 @@ void Batch::finish(std::size_t index, JobOutcome outcome, std::size_t shown,
       terminal_.segment(transcript.segments[shown]);
     results_.pass_over(index);
   } else {
-    terminal_.aside([&] {
-      try {
-        results_.deliver(index, transcript, options, !outcome.is_interrupted);
-      } catch (const Error&) {
-        // Nobody reads stdout any more: what comes later would have nowhere to go.
-        if (results_.to_stdout()) output_is_lost_ = true;
-        throw;
-      }
-    });
+    terminal_.aside([&] { results_.deliver(index, transcript, options, !outcome.is_interrupted); });
   }
   if (outcome.is_interrupted) {
     entry.state = State::kInterrupted;
@@ -165,7 +157,7 @@ void Batch::fail_entry(std::size_t index, const Error& error) {
   entry.stats.outcome = entry.state == State::kInterrupted ? "interrupted" : "failed";
   terminal_.end(static_cast<int>(index), "");
   terminal_.message(std::string("verbatim: ") + error.what());
-  if (!output_is_lost_) results_.pass_over(index);
+  if (!results_.is_lost()) results_.pass_over(index);
 }
 
 void Batch::skip(std::size_t index) {

@@ -58,7 +58,6 @@ class Batch {
   Terminal& terminal_;
   bool shows_result_;
   std::atomic<std::size_t> next_{0};
-  std::atomic<bool> output_is_lost_{false};
 };
 
 }  // namespace verbatim

@@ -13,12 +13,6 @@
 namespace verbatim {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string json;
-  append_json_string(json, text);
-  return json;
-}
-
 // "0-3,8" of ascending numbers.
 std::string ranges(const std::vector<int>& numbers) {
   std::string text;
@@ -36,15 +30,15 @@ std::string ranges(const std::vector<int>& numbers) {
 std::string tables_json(const DeviceDescription& device) {
   std::string tables;
   for (const std::string& table : device.isa_tables)
-    tables += (tables.empty() ? "" : ",") + quoted(table);
+    tables += (tables.empty() ? "" : ",") + json_string(table);
   return "[" + tables + "]";
 }
 
 std::string device_json(const DeviceDescription& device) {
   std::string cpus;
   for (const int cpu : device.cpuset) cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
-  return "{\"name\":" + quoted(device.name) + ",\"model\":" + quoted(device.model) +
-         ",\"isa_tables\":" + tables_json(device) + ",\"chosen\":" + quoted(device.chosen) +
+  return "{\"name\":" + json_string(device.name) + ",\"model\":" + json_string(device.model) +
+         ",\"isa_tables\":" + tables_json(device) + ",\"chosen\":" + json_string(device.chosen) +
          ",\"cpuset\":[" + cpus + "],\"physical_cores\":" + std::to_string(device.physical_cores) +
          ",\"memory_bytes\":" + std::to_string(device.memory_bytes) +
          ",\"available_bytes\":" + std::to_string(device.available_bytes) + "}";
@@ -53,7 +47,7 @@ std::string device_json(const DeviceDescription& device) {
 std::string device_text(const DeviceDescription& device) {
   std::string tables;
   for (const std::string& table : device.isa_tables)
-    tables += (tables.empty() ? "" : ", ") + table + (table == device.chosen ? " (chosen)" : "");
+    append_listed(tables, table + (table == device.chosen ? " (chosen)" : ""));
   std::string text = device.name + "\n";
   text += formatted("  %-10s %s\n", "model", device.model.c_str());
   text += formatted("  %-10s %d physical, CPUs %s\n", "cores", device.physical_cores,
@@ -71,7 +65,7 @@ std::string devices_json(const std::vector<DeviceDescription>& devices) {
   for (const DeviceDescription& device : devices)
     all += (all.empty() ? "" : ",") + device_json(device);
   return "{\"isa_tables\":" + tables_json(devices.front()) +
-         ",\"chosen\":" + quoted(devices.front().chosen) + ",\"devices\":[" + all + "]}\n";
+         ",\"chosen\":" + json_string(devices.front().chosen) + ",\"devices\":[" + all + "]}\n";
 }
 
 std::string devices_text(const std::vector<DeviceDescription>& devices) {

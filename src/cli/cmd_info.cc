@@ -14,29 +14,23 @@
 namespace verbatim {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string json;
-  append_json_string(json, text);
-  return json;
-}
-
 // Digits alone are a number.
 std::string value_json(const std::string& value) {
   const bool is_number = !value.empty() && value.size() < 16 &&
                          value.find_first_not_of("0123456789") == std::string::npos &&
                          (value == "0" || value[0] != '0');
-  return is_number ? value : quoted(value);
+  return is_number ? value : json_string(value);
 }
 
 std::string info_json(const ModelDescription& model) {
   std::string sizes;
   for (const auto& [name, value] : model.sizes)
-    sizes += (sizes.empty() ? "" : ",") + quoted(name) + ":" + value_json(value);
+    sizes += (sizes.empty() ? "" : ",") + json_string(name) + ":" + value_json(value);
   std::string formats;
   for (const std::string& format : model.formats)
-    formats += (formats.empty() ? "" : ",") + quoted(format);
-  return "{\"family\":" + quoted(model.family) + ",\"name\":" + quoted(model.name) +
-         ",\"folder\":" + quoted(model.folder) + ",\"layout\":" + quoted(model.layout) +
+    formats += (formats.empty() ? "" : ",") + json_string(format);
+  return "{\"family\":" + json_string(model.family) + ",\"name\":" + json_string(model.name) +
+         ",\"folder\":" + json_string(model.folder) + ",\"layout\":" + json_string(model.layout) +
          ",\"sizes\":{" + sizes + "},\"formats\":[" + formats +
          "],\"parameters\":" + std::to_string(model.parameters) +
          ",\"max_context\":" + std::to_string(model.max_context) +
@@ -46,10 +40,10 @@ std::string info_json(const ModelDescription& model) {
          ",\"kv_bytes_per_minute\":" + json_number(model.kv_bytes_per_minute) +
          ",\"arena_bytes\":" + std::to_string(model.arena_bytes) +
          ",\"context\":" + std::to_string(model.context) +
-         ",\"tokenizer\":" + quoted(model.tokenizer) +
+         ",\"tokenizer\":" + json_string(model.tokenizer) +
          ",\"tokenizer_size\":" + std::to_string(model.tokenizer_size) +
          ",\"vocab_size\":" + std::to_string(model.vocab_size) +
-         ",\"device\":" + quoted(model.device) + "}\n";
+         ",\"device\":" + json_string(model.device) + "}\n";
 }
 
 std::string info_text(const ModelDescription& model) {
@@ -63,7 +57,7 @@ std::string info_text(const ModelDescription& model) {
   line("layout", model.layout);
   line("parameters", std::to_string(model.parameters));
   std::string formats;
-  for (const std::string& format : model.formats) formats += (formats.empty() ? "" : ", ") + format;
+  for (const std::string& format : model.formats) append_listed(formats, format);
   line("weight formats", formats);
   line("longest context", formatted("%lld positions", static_cast<long long>(model.max_context)));
   line("audio",

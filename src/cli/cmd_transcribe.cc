@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/cpu_topology.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -28,12 +29,6 @@
 
 namespace verbatim {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Where segments show while they are decoded: on stdout they are the result, beside a result that
 // goes elsewhere they are progress.
@@ -101,7 +96,6 @@ void write_reports(const TranscribeFlags& flags, const RunStats& stats, const En
 // What the context can hold: nobody knows how much comes out of another program's decoder.
 double longest_audio_s(const EngineOptions& options) {
   const ModelDescription model = describe_model(options);
-  if (model.audio_tokens_per_s <= 0) return 0;
   return static_cast<double>(model.context) / model.audio_tokens_per_s;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "engine/pump.h"
@@ -17,13 +18,7 @@
 namespace verbatim {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::milliseconds kWait{50};  // how late an interrupt may be noticed
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Everything of a source whose length nobody knows, while the reading shows its progress.
 SpooledAudio spool(AudioSource& source, const JobRequest& request, const JobWatch& watch) {

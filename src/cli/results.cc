@@ -69,6 +69,21 @@ bool is_regular(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
+// 0, or the error number.
+int print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+[[noreturn]] void fail_stdout(int error) {
+  fail(Code::kIo, "stdout: cannot be written: %s", reason(error).c_str());
+}
+
 using FileId = std::pair<dev_t, ino_t>;
 
 // Which regular file a path leads to, under whatever name.
@@ -103,12 +118,7 @@ void check_writable(const char* flag, const std::string& path) {
 }
 
 void write_stdout(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(Code::kIo, "stdout: cannot be written: %s", reason(errno).c_str());
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (const int error = print(text); error != 0) fail_stdout(error);
 }
 
 Results::Results(const ResultFlags& flags, std::span<const Input> inputs)
@@ -215,7 +225,10 @@ void Results::print_ready() {
   while (next_ < waiting_.size() && waiting_[next_]) {
     const std::string body = std::move(*waiting_[next_]);
     ++next_;
-    write_stdout(body);
+    if (const int error = print(body); error != 0) {
+      is_lost_ = true;
+      fail_stdout(error);
+    }
   }
 }
 

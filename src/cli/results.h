@@ -1,6 +1,7 @@
 // Where results go: stdout in the order of the inputs, or files that appear whole.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -38,6 +39,9 @@ class Results {
                bool is_whole);
   void pass_over(std::size_t input);  // failed, skipped or shown already
 
+  // Nobody reads stdout any more: what comes later has nowhere to go.
+  bool is_lost() const { return is_lost_; }
+
   // Paths of one input, one per format; empty on stdout.
   std::vector<std::string> paths(std::size_t input, bool is_whole) const;
 
@@ -50,6 +54,7 @@ class Results {
   bool adds_extension_ = true;
   bool in_folder_ = false;
   bool skip_existing_ = false;
+  std::atomic<bool> is_lost_{false};
   std::mutex mutex_;
   std::size_t next_ = 0;  // the input whose turn on stdout it is
   std::vector<std::optional<std::string>> waiting_;

@@ -28,21 +28,14 @@ double ratio(double a, double b) {
 
 void append_member(std::string& json, const char* key, const std::string& value) {
   if (json.back() != '{') json.push_back(',');
-  append_json_string(json, key);
-  json += ":" + value;
-}
-
-std::string quoted(std::string_view text) {
-  std::string json;
-  append_json_string(json, text);
-  return json;
+  json += json_string(key) + ":" + value;
 }
 
 std::string file_json(const FileStats& file) {
   std::string rows = "[";
   for (const StageRow& row : stages(file)) {
     std::string one = "{";
-    append_member(one, "stage", quoted(row.stage));
+    append_member(one, "stage", json_string(row.stage));
     append_member(one, "seconds", json_number(row.seconds));
     append_member(one, "tokens", std::to_string(row.tokens));
     append_member(one, "tokens_per_s",
@@ -51,8 +44,8 @@ std::string file_json(const FileStats& file) {
     rows += (rows.back() == '[' ? "" : ",") + one + "}";
   }
   std::string json = "{";
-  append_member(json, "file", quoted(file.file));
-  append_member(json, "outcome", quoted(file.outcome));
+  append_member(json, "file", json_string(file.file));
+  append_member(json, "outcome", json_string(file.outcome));
   append_member(json, "audio_s", json_number(file.audio_s));
   append_member(json, "wall_s", json_number(file.wall_s));
   append_member(json, "real_time_factor", json_number(ratio(file.wall_s, file.audio_s)));
@@ -111,9 +104,9 @@ std::string stats_json(const RunStats& stats) {
     files += (files.back() == '[' ? "" : ",") + file_json(file);
   std::string json = "{";
   append_member(json, "schema", "1");
-  append_member(json, "model", quoted(stats.model));
-  append_member(json, "family", quoted(stats.family));
-  append_member(json, "device", quoted(stats.device));
+  append_member(json, "model", json_string(stats.model));
+  append_member(json, "family", json_string(stats.family));
+  append_member(json, "device", json_string(stats.device));
   append_member(json, "threads", std::to_string(stats.threads));
   append_member(json, "load_s", json_number(stats.load_s));
   append_member(json, "wall_s", json_number(stats.wall_s));

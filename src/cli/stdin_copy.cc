@@ -1,17 +1,14 @@
 // Copies stdin to a file that nothing is left of, noticing an interrupt while a pipe says nothing.
 #include "cli/stdin_copy.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 
 namespace verbatim {
@@ -20,33 +17,14 @@ namespace {
 constexpr int kInterruptPollMs = 100;
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
-
 // In /var/tmp before /tmp: the latter is often memory.
 int unnamed_file() {
   for (const char* const folder : {"/var/tmp", "/tmp"}) {
-    int file = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    const int file = open_unnamed(folder);
     if (file >= 0) return file;
-    // Not every file system has unnamed files: name one and take the name away at once.
-    std::string name = std::string(folder) + "/verbatim-XXXXXX";
-    file = ::mkostemp(name.data(), O_CLOEXEC);
-    if (file < 0) continue;
-    ::unlink(name.c_str());
-    return file;
   }
-  fail(Code::kIo, "/var/tmp: no temporary file can be made for stdin: %s", reason(errno).c_str());
-}
-
-void append(int file, const char* bytes, std::size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(file, bytes, size);
-    if (written < 0 && errno == EINTR && !is_interrupted()) continue;
-    if (written < 0) fail(Code::kIo, "stdin: its copy cannot grow: %s", reason(errno).c_str());
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
-  }
+  fail(Code::kIo, "/var/tmp: no temporary file can be made for stdin: %s",
+       system_message(errno).c_str());
 }
 
 }  // namespace
@@ -69,9 +47,11 @@ void StdinCopy::fill(const std::function<void(std::int64_t)>& progress) {
     if (ready <= 0) continue;
     const ssize_t size = ::read(STDIN_FILENO, block.data(), block.size());
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (size < 0) fail(Code::kIo, "stdin: cannot be read: %s", reason(errno).c_str());
+    if (size < 0) fail(Code::kIo, "stdin: cannot be read: %s", system_message(errno).c_str());
     if (size == 0) return;
-    append(file_, block.data(), static_cast<std::size_t>(size));
+    const int error = write_all(file_, {block.data(), static_cast<std::size_t>(size)});
+    if (error != 0)
+      fail(Code::kIo, "stdin: its copy cannot grow: %s", system_message(error).c_str());
     total += size;
     progress(total);
   }

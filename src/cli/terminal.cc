@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "transcript/characters.h"
 
@@ -23,17 +23,8 @@ constexpr double kPlainS = 10;
 constexpr int kBarCells = 20;
 constexpr int kMinColumns = 20;
 
-void write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return;  // a terminal that went away has nobody to tell
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 double steady_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return seconds_since(Clock::time_point());
 }
 
 // The first `columns` characters.
@@ -109,8 +100,9 @@ TerminalSetup standard_terminal() {
   winsize size{};
   if (setup.redraws && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     setup.columns = std::max<int>(size.ws_col, kMinColumns);
-  setup.out = [](std::string_view text) { write_all(STDOUT_FILENO, text); };
-  setup.err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
+  // A terminal that went away has nobody to tell.
+  setup.out = [](std::string_view text) { (void)write_all(STDOUT_FILENO, text); };
+  setup.err = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
   setup.now_s = steady_s;
   return setup;
 }
