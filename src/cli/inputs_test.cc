@@ -111,6 +111,10 @@ TEST(ResultNames, EqualNamesAreNumbered) {
   EXPECT_EQ(names({"a.wav", "a.wav", "a.wav"}), (Names{"a.wav-1", "a.wav-2", "a.wav-3"}));
 }
 
+TEST(ResultNames, ANumberPassesOverNamesThatAreTaken) {
+  EXPECT_EQ(names({"a.wav", "a.wav", "a.wav-1.mp3"}), (Names{"a.wav-2", "a.wav-3", "a.wav-1"}));
+}
+
 TEST(ResultNames, TheTreeKeepsEqualNamesApart) {
   EXPECT_EQ(names({"x/a.wav", "y/a.wav"}), (Names{"x/a", "y/a"}));
 }

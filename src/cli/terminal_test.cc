@@ -53,10 +53,10 @@ TEST(TerminalLine, SpeedCountsTheStageAlone) {
   const auto terminal = screen.open(true);
   terminal->progress(0, "a.wav", {"encode", 60, 60, 0});
   screen.now_s += 100;
-  terminal->progress(0, "a.wav", {"decode", 0, 60, 0});
+  terminal->progress(0, "a.wav", {"decode", 30, 60, 0});
   screen.now_s += 1;
-  terminal->progress(0, "a.wav", {"decode", 3, 60, 0});
-  EXPECT_NE(screen.last().find("  3.0x  ETA 0:19"), std::string::npos) << screen.last();
+  terminal->progress(0, "a.wav", {"decode", 33, 60, 0});
+  EXPECT_NE(screen.last().find("  3.0x  ETA 0:09"), std::string::npos) << screen.last();
 }
 
 TEST(TerminalLine, NeverReachesTheLastColumn) {
