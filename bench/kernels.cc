@@ -116,7 +116,7 @@ std::vector<const LinearKernel*> kernels_for(const KernelTable& table,
     const bool named =
         std::find(formats.begin(), formats.end(), kernel.format->name) != formats.end();
     if (named || formats.empty()) kernels.push_back(&kernel);
-    known += std::string(known.empty() ? "" : ", ") + kernel.format->name;
+    append_listed(known, kernel.format->name);
   }
   if (kernels.size() < formats.size()) {
     fail(Code::kInvalidArgument, "--format: expected different ones of %s", known.c_str());
@@ -147,7 +147,7 @@ const KernelTable& table_for(const std::string& isa) {
   for (const KernelTable* table : kernel_tables()) {
     if (!table->runs_here()) continue;
     if (isa.empty() || isa == table->isa) return *table;
-    known += std::string(known.empty() ? "" : ", ") + table->isa;
+    append_listed(known, table->isa);
   }
   fail(Code::kInvalidArgument, "--isa: expected one of %s, found %s", known.c_str(), isa.c_str());
 }

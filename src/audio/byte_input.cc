@@ -3,14 +3,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -30,8 +28,7 @@ class FileSupply : public ByteSupply {
     if (fstat(file_, &status) != 0) {
       const int error = errno;
       close_owned();
-      fail(Code::kIo, "%s: cannot be read: %s", name_.c_str(),
-           std::generic_category().message(error).c_str());
+      fail(Code::kIo, "%s: cannot be read: %s", name_.c_str(), system_message(error).c_str());
     }
     if (S_ISDIR(status.st_mode)) {
       close_owned();
@@ -54,8 +51,7 @@ class FileSupply : public ByteSupply {
         return static_cast<std::size_t>(count);
       }
       if (errno != EINTR && errno != EAGAIN)
-        fail(Code::kIo, "%s: reading failed: %s", name_.c_str(),
-             std::generic_category().message(errno).c_str());
+        fail(Code::kIo, "%s: reading failed: %s", name_.c_str(), system_message(errno).c_str());
     }
   }
   std::optional<std::uint64_t> size() const override { return size_; }
@@ -97,11 +93,6 @@ class MemorySupply : public ByteSupply {
   std::span<const std::byte> memory_;
   std::size_t position_ = 0;
 };
-
-[[noreturn]] void fail_copy(const std::string& folder) {
-  fail(Code::kIo, "%s: stdin cannot be kept there: %s", folder.c_str(),
-       std::generic_category().message(errno).c_str());
-}
 
 }  // namespace
 
@@ -183,33 +174,9 @@ std::unique_ptr<ByteInput> open_input(const std::string& path, int file) {
     } while (file < 0 && errno == EINTR);
     if (file < 0)
       fail(errno == ENOENT || errno == ENOTDIR ? Code::kNotFound : Code::kIo,
-           "%s: cannot be opened: %s", path.c_str(),
-           std::generic_category().message(errno).c_str());
+           "%s: cannot be opened: %s", path.c_str(), system_message(errno).c_str());
   }
   return std::make_unique<ByteInput>(std::make_unique<FileSupply>(file, owned, path), path);
-}
-
-int copy_of_pipe(int pipe, const std::string& folder) {
-  const std::string place = folder.empty() ? "/tmp" : folder;
-  int file = open(place.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (file < 0) {
-    std::string path = place + "/verbatim-XXXXXX";
-    file = mkostemp(path.data(), O_CLOEXEC);
-    if (file >= 0) unlink(path.c_str());
-  }
-  if (file < 0) fail_copy(place);
-  try {
-    FileSupply supply(pipe, false, "stdin");
-    std::vector<std::byte> bytes(kWindowBytes);
-    while (const std::size_t count = supply.read(bytes)) {
-      errno = ENOSPC;  // what a write that stops half way does not say
-      if (write(file, bytes.data(), count) != static_cast<ssize_t>(count)) fail_copy(place);
-    }
-  } catch (...) {
-    close(file);
-    throw;
-  }
-  return file;
 }
 
 std::unique_ptr<ByteInput> memory_input(std::span<const std::byte> memory, std::string name) {

@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <system_error>
 
 #include "base/error.h"
 
@@ -124,7 +123,7 @@ pid_t start(Launch& launch) {
 
 [[noreturn]] void fail_to_start(const char* program, int error) {
   fail(error == ENOENT ? Code::kNotFound : Code::kIo, "%s: cannot be started: %s", program,
-       std::generic_category().message(error).c_str());
+       system_message(error).c_str());
 }
 
 }  // namespace

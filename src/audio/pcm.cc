@@ -62,8 +62,7 @@ SampleFormat sample_format(std::string_view name) {
   std::string names;
   for (const FormatName& entry : kFormatNames) {
     if (name == entry.name) return entry.format;
-    names += names.empty() ? "" : ", ";
-    names += entry.name;
+    append_listed(names, entry.name);
   }
   fail(Code::kInvalidArgument, "sample format '%.*s' is not known, expected one of %s",
        static_cast<int>(name.size()), name.data(), names.c_str());

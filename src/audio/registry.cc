@@ -9,13 +9,12 @@ namespace verbatim {
 namespace {
 
 struct SourceKind {
-  const char* name;
   bool (*is)(ByteInput& input);
   // Null: another kind must read this file after all.
   std::unique_ptr<FrameReader> (*open)(std::unique_ptr<ByteInput> input);
 };
 
-constexpr SourceKind kSourceKinds[] = {{"WAV", is_wav, open_wav}, {"FLAC", is_flac, open_flac}};
+constexpr SourceKind kSourceKinds[] = {{is_wav, open_wav}, {is_flac, open_flac}};
 
 std::unique_ptr<ByteInput> open_request(const AudioRequest& request) {
   if (request.what == "-" && request.file < 0) return open_input("stdin", 0);

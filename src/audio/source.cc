@@ -20,7 +20,6 @@ constexpr std::int32_t kMostChannels = 64;
 constexpr std::size_t kBlockSamples = 16384;  // of all channels together
 // No sound is louder; above it sums of samples could overflow.
 constexpr float kLoudest = 1e30F;
-constexpr double kDefaultMostSeconds = 86400;
 
 // Mono at the file's own rate, cut to start and duration.
 class MonoReader {
@@ -33,8 +32,7 @@ class MonoReader {
     start_ = std::llround(request.start_s * rate);
     if (request.duration_s > 0)
       left_ = std::max<std::int64_t>(1, std::llround(request.duration_s * rate));
-    most_ = static_cast<std::int64_t>(
-        rate * (request.limits.audio_s > 0 ? request.limits.audio_s : kDefaultMostSeconds));
+    most_ = static_cast<std::int64_t>(rate * request.limits.audio_s);
     pass_start(request.start_s);
     if (samples() > most_) fail_too_long();
   }

@@ -24,12 +24,11 @@ struct RawFormat {
   std::int32_t channels = 1;
 };
 
-// What ends a decoder that will not end by itself; 0 is the default named beside it.
+// What ends a decoder that will not end by itself.
 struct AudioLimits {
-  double audio_s = 0;  // of decoded audio: one day
-  std::int64_t decoded_bytes =
-      0;               // from the helper program, before the channels are mixed: no limit
-  double stall_s = 0;  // without a byte from the helper program: 60 s
+  double audio_s = 86400;          // of decoded audio
+  std::int64_t decoded_bytes = 0;  // from the helper program, before channels are mixed; 0: none
+  double stall_s = 60;             // without a byte from the helper program
 };
 
 struct AudioRequest {
@@ -44,9 +43,10 @@ struct AudioRequest {
   int file = -1;  // an open descriptor to read instead of `what`, which then is only its name
 };
 
-// Something odd that did not stop the reading. Codes: "audio_truncated", "audio_not_finite".
+// Something odd that did not stop the reading. Codes, which live as long as the program:
+// "audio_truncated", "audio_not_finite".
 struct AudioNote {
-  std::string code;
+  const char* code = "";
   std::string what;  // one sentence naming the file
 };
 
@@ -68,11 +68,6 @@ class AudioSource {
 // and the resampler behind the reader. start_s cuts the file before it is resampled, as if it began
 // there. Throws kNotFound, kIo, kInvalidArgument, kUnsupported or kCorrupt naming the file.
 std::unique_ptr<AudioSource> open_audio(const AudioRequest& request);
-
-// All of a pipe in an unnamed file, so that it can be read more than once (one channel after
-// another): a descriptor for AudioRequest::file, which the caller closes. Returns when the pipe
-// ends; nothing is left on the disk. folder: "" for /tmp. Throws kIo or kCancelled.
-int copy_of_pipe(int pipe, const std::string& folder);
 
 // What a file says about itself: its own rate and channels, and the length of all of it (0:
 // unknown). Not for "-", which can be read only once. Throws as open_audio does.

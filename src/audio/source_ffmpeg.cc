@@ -7,12 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <system_error>
 #include <utility>
 
 #include "audio/child_process.h"
 #include "audio/frames.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -20,10 +19,6 @@
 namespace verbatim {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr double kDefaultMostSeconds = 86400;
-constexpr double kDefaultStallSeconds = 60;
 constexpr std::size_t kMostErrorBytes = 4096;
 constexpr int kInterruptPollMs = 100;
 // What it can be asked to read: no playlists, no concatenation, no image sequences, which would
@@ -65,11 +60,12 @@ std::vector<std::string> ffmpeg_arguments(const std::string& program, double mos
 
 class FfmpegSupply : public ByteSupply {
  public:
-  FfmpegSupply(const AudioRequest& request, int input_file, double most_s)
+  FfmpegSupply(const AudioRequest& request, int input_file)
       : name_(request.what),
         most_bytes_(request.limits.decoded_bytes),
-        stall_s_(request.limits.stall_s > 0 ? request.limits.stall_s : kDefaultStallSeconds),
-        child_(ffmpeg_arguments(request.ffmpeg, most_s), input_file, {.cpu_s = 2 * most_s}) {}
+        stall_s_(request.limits.stall_s),
+        child_(ffmpeg_arguments(request.ffmpeg, request.limits.audio_s), input_file,
+               {.cpu_s = 2 * request.limits.audio_s}) {}
 
   std::size_t read(std::span<std::byte> to) override {
     const Clock::time_point begin = Clock::now();
@@ -83,7 +79,7 @@ class FfmpegSupply : public ByteSupply {
           if (count >= 0) return counted(static_cast<std::size_t>(count));
           if (errno != EINTR)
             fail(Code::kIo, "%s: ffmpeg: reading failed: %s", name(),
-                 std::generic_category().message(errno).c_str());
+                 system_message(errno).c_str());
         }
       }
       if (is_interrupted()) fail(Code::kCancelled, "%s: interrupted", name());
@@ -124,7 +120,7 @@ class FfmpegSupply : public ByteSupply {
   }
 
   void fail_when_stalled(Clock::time_point begin, const char* what) {
-    if (std::chrono::duration<double>(Clock::now() - begin).count() < stall_s_) return;
+    if (seconds_since(begin) < stall_s_) return;
     child_.kill();
     fail(Code::kIo, "%s: ffmpeg %s for %g s and was stopped", name(), what, stall_s_);
   }
@@ -171,14 +167,13 @@ class FfmpegSupply : public ByteSupply {
 };
 
 std::unique_ptr<ByteSupply> start_ffmpeg(const AudioRequest& request) {
-  const double most_s = request.limits.audio_s > 0 ? request.limits.audio_s : kDefaultMostSeconds;
-  if (request.file >= 0) return std::make_unique<FfmpegSupply>(request, request.file, most_s);
+  if (request.file >= 0) return std::make_unique<FfmpegSupply>(request, request.file);
   const int file = open(request.what.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     fail(Code::kIo, "%s: cannot be opened: %s", request.what.c_str(),
-         std::generic_category().message(errno).c_str());
+         system_message(errno).c_str());
   try {
-    auto supply = std::make_unique<FfmpegSupply>(request, file, most_s);
+    auto supply = std::make_unique<FfmpegSupply>(request, file);
     close(file);
     return supply;
   } catch (...) {

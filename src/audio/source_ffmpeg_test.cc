@@ -186,7 +186,7 @@ TEST(SourceFfmpeg, GigabytesAreStoppedWhileTheyCome) {
   Failure failure = failure_of(request);
   EXPECT_EQ(failure.code, Code::kExhausted);
   EXPECT_EQ(failure.what, "more than 10 s of audio, the most that is read");
-  request.limits.audio_s = 0;
+  request.limits = {};
   request.limits.decoded_bytes = 1 << 20;
   failure = failure_of(request);
   EXPECT_EQ(failure.code, Code::kExhausted);

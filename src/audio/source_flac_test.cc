@@ -143,7 +143,7 @@ TEST(SourceFlac, ACutFileGivesItsWholeBlocksAndANote) {
   EXPECT_LT(contents.samples.size(), 3000U);
   EXPECT_EQ(contents.samples.size() % 256, 0U);
   ASSERT_EQ(contents.notes.size(), 1U);
-  EXPECT_EQ(contents.notes[0].code, "audio_truncated");
+  EXPECT_STREQ(contents.notes[0].code, "audio_truncated");
 }
 
 TEST(SourceFlac, BrokenFilesAreRefusedByName) {

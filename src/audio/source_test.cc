@@ -124,7 +124,7 @@ TEST(Source, SamplesThatAreNoNumbersAreZeroAndNoted) {
   const std::unique_ptr<AudioSource> source = open_audio(file.request());
   EXPECT_EQ(samples_of(*source), (std::vector<float>{0.5F, 0, 0, 0, 0, -0.5F}));
   ASSERT_EQ(source->notes().size(), 1U);
-  EXPECT_EQ(source->notes()[0].code, "audio_not_finite");
+  EXPECT_STREQ(source->notes()[0].code, "audio_not_finite");
   EXPECT_EQ(source->notes()[0].what, "clip.wav: 4 samples are NaN or infinite and were taken as 0");
 }
 
@@ -193,7 +193,7 @@ TEST(Source, RawSamplesComeThroughAPipe) {
   EXPECT_EQ(source->duration_s(), 0);
   EXPECT_EQ(samples_of(*source), (std::vector<float>{0.375F, 0}));
   ASSERT_EQ(source->notes().size(), 1U);
-  EXPECT_EQ(source->notes()[0].code, "audio_truncated");
+  EXPECT_STREQ(source->notes()[0].code, "audio_truncated");
   close(request.file);
 
   request.file = pipe_with("");
@@ -221,22 +221,6 @@ TEST(Source, AnInterruptEndsTheWaitForAPipe) {
   set_interrupted(false);
   close(ends[0]);
   close(ends[1]);
-}
-
-TEST(Source, ACopyOfAPipeIsReadOnceForEachChannel) {
-  const int pipe = pipe_with(raw_bytes<std::int16_t>({1, -1, 2, -2}));
-  AudioRequest request;
-  request.what = "-";
-  request.raw = {.sample_rate_hz = 16000, .format = SampleFormat::kS16, .channels = 2};
-  request.file = copy_of_pipe(pipe, testing::TempDir());
-  close(pipe);
-  EXPECT_EQ(audio_facts(request).duration_s, 2 / 16000.0);
-  request.channel = 0;
-  EXPECT_EQ(samples_of(*open_audio(request)), (std::vector<float>{0x1p-15F, 0x1p-14F}));
-  request.channel = 1;
-  EXPECT_EQ(samples_of(*open_audio(request)), (std::vector<float>{-0x1p-15F, -0x1p-14F}));
-  close(request.file);
-  EXPECT_THROW(copy_of_pipe(0, "/no/such/folder"), Error);
 }
 
 TEST(Source, AWavComesThroughAPipe) {

@@ -192,7 +192,7 @@ TEST(SourceWav, LyingLengthsEndWithTheFileAndAreNoted) {
   for (const Contents& contents : {read_all(bytes), read_pipe(bytes)}) {
     EXPECT_EQ(contents.samples.size(), 2U);
     ASSERT_EQ(contents.notes.size(), 1U);
-    EXPECT_EQ(contents.notes[0].code, "audio_truncated");
+    EXPECT_STREQ(contents.notes[0].code, "audio_truncated");
   }
 }
 
@@ -202,7 +202,7 @@ TEST(SourceWav, AFileCutInsideAFrameGivesItsWholeFrames) {
   for (const Contents& contents : {read_all(bytes), read_pipe(bytes)}) {
     EXPECT_EQ(contents.samples.size(), 4U);
     ASSERT_EQ(contents.notes.size(), 1U);
-    EXPECT_EQ(contents.notes[0].code, "audio_truncated");
+    EXPECT_STREQ(contents.notes[0].code, "audio_truncated");
   }
 }
 

@@ -12,24 +12,23 @@ namespace verbatim {
 namespace {
 
 constexpr double kFrameS = 0.02;
+constexpr double kOverFloorDb = 9;          // speech is this much above the floor
+constexpr double kLeastDb = -60;            // of full scale; quieter is never speech
+constexpr std::int64_t kFloorFrames = 150;  // no syllable lasts as long: such a level is no speech
+constexpr std::int64_t kLeastFrames = 5;    // loud ones in a row that begin speech
+constexpr std::int64_t kHangoverFrames = 15;
 
 double energy_ratio(double decibels) {
   return math_exp(decibels * 0.23025850929940457);
 }
 
-std::int64_t frames_in(double seconds) {
-  return std::max<std::int64_t>(1, std::llround(seconds / kFrameS));
-}
-
 }  // namespace
 
-Vad::Vad(std::int32_t sample_rate_hz, const VadOptions& options)
+Vad::Vad(std::int32_t sample_rate_hz)
     : frame_samples_(std::max<std::int64_t>(1, std::llround(sample_rate_hz * kFrameS))),
-      over_floor_(energy_ratio(options.over_floor_db)),
-      least_energy_(energy_ratio(options.least_db)),
-      least_frames_(frames_in(options.least_speech_s)),
-      hangover_frames_(frames_in(options.hangover_s)),
-      recent_(static_cast<std::size_t>(frames_in(options.floor_s))) {
+      over_floor_(energy_ratio(kOverFloorDb)),
+      least_energy_(energy_ratio(kLeastDb)),
+      recent_(kFloorFrames) {
   check(sample_rate_hz > 0, "a sample rate is positive");
   frame_s_ = static_cast<double>(frame_samples_) / sample_rate_hz;
 }
@@ -50,9 +49,8 @@ void Vad::end_frame() {
   if (frames_ == 0) last_[0] = last_[1] = energy;
   const double smooth = (energy + last_[0] + last_[1]) * (1.0 / 3);
   last_[1] = std::exchange(last_[0], energy);
-  const auto size = static_cast<std::int64_t>(recent_.size());
-  recent_[static_cast<std::size_t>(frames_ % size)] = smooth;
-  const std::int64_t known = std::min(frames_ + 1, size);
+  recent_[static_cast<std::size_t>(frames_ % kFloorFrames)] = smooth;
+  const std::int64_t known = std::min(frames_ + 1, kFloorFrames);
   const double floor = *std::min_element(recent_.begin(), recent_.begin() + known);
 
   const std::int64_t frame = frames_++;
@@ -60,11 +58,11 @@ void Vad::end_frame() {
   if (is_loud) {
     if (loud_++ == 0 && !is_speech_) start_ = frame;
     last_loud_ = frame;
-    if (loud_ >= least_frames_) is_speech_ = true;
+    if (loud_ >= kLeastFrames) is_speech_ = true;
     return;
   }
   loud_ = 0;
-  if (is_speech_ && frame - last_loud_ >= hangover_frames_) {
+  if (is_speech_ && frame - last_loud_ >= kHangoverFrames) {
     done_.push_back(
         {static_cast<double>(start_) * frame_s_, static_cast<double>(last_loud_ + 1) * frame_s_});
     is_speech_ = false;
@@ -80,23 +78,6 @@ void Vad::finish() {
 
 std::vector<Interval> Vad::take() {
   return std::exchange(done_, {});
-}
-
-double uncovered_s(std::span<const Interval> speech, std::span<const Interval> covered) {
-  std::vector<Interval> sorted(covered.begin(), covered.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Interval& a, const Interval& b) { return a.start_s < b.start_s; });
-  double sum = 0;
-  for (const Interval& interval : speech) {
-    double at = interval.start_s;
-    for (const Interval& cover : sorted) {
-      if (cover.end_s <= at || cover.start_s >= interval.end_s) continue;
-      sum += std::max(0.0, cover.start_s - at);
-      at = std::max(at, cover.end_s);
-    }
-    sum += std::max(0.0, interval.end_s - at);
-  }
-  return sum;
 }
 
 }  // namespace verbatim

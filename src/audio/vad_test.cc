@@ -126,13 +126,5 @@ TEST(Vad, BlockSizeChangesNothing) {
   }
 }
 
-TEST(Vad, UncoveredSpeechIsMeasured) {
-  const std::vector<Interval> speech{{0, 10}, {20, 30}};
-  EXPECT_EQ(uncovered_s(speech, {}), 20);
-  EXPECT_EQ(uncovered_s(speech, std::vector<Interval>{{-1, 40}}), 0);
-  EXPECT_EQ(uncovered_s(speech, std::vector<Interval>{{25, 26}, {8, 22}, {1, 2}, {24, 27}}), 12);
-  EXPECT_EQ(uncovered_s({}, speech), 0);
-}
-
 }  // namespace
 }  // namespace verbatim

@@ -35,6 +35,6 @@ std::string to_valid_utf8(std::string_view bytes);
 
 // A name from a file as a message shows it: valid UTF-8, control characters as '?', and "..." in
 // the place of what lies beyond `most_bytes`.
-std::string shown_name(std::string_view name, std::size_t most_bytes);
+std::string shown_name(std::string_view name, std::size_t most_bytes = 200);
 
 }  // namespace verbatim

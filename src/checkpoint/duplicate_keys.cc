@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "checkpoint/safetensors.h"
 
 namespace verbatim {
@@ -56,8 +57,8 @@ void refuse_duplicate_keys(std::string_view text, std::string_view source) {
         if (key_next) {
           std::string key = unescaped(text.substr(at + 1, end - at - 1));
           if (!scopes.back().keys.insert(key).second) {
-            fail(Code::kCorrupt, "%s: the key \"%.200s\" stands there twice",
-                 std::string(source).c_str(), key.c_str());
+            fail(Code::kCorrupt, "%s: the key \"%s\" stands there twice",
+                 std::string(source).c_str(), shown_name(key).c_str());
           }
           key_next = false;
         }

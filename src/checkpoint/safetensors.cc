@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 namespace verbatim {
 namespace {
@@ -32,16 +33,6 @@ struct Entry {
   std::uint64_t begin = 0;  // bytes behind the header
   std::uint64_t end = 0;
 };
-
-// A name from a file as a message may show it: bounded, without control characters.
-std::string shown(std::string_view name) {
-  constexpr std::size_t kLongest = 200;
-  std::string text(name.substr(0, kLongest));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return name.size() > kLongest ? text + "..." : text;
-}
 
 std::string joined(const std::string& folder, std::string_view file) {
   return (std::filesystem::path(folder) / file).string();
@@ -117,7 +108,8 @@ class EntryReader {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    fail(Code::kCorrupt, "%s: tensor %s: %s", file_.c_str(), shown(name_).c_str(), what.c_str());
+    fail(Code::kCorrupt, "%s: tensor %s: %s", file_.c_str(), shown_name(name_).c_str(),
+         what.c_str());
   }
 
   const boost::json::value& field(const char* name) const {
@@ -145,8 +137,8 @@ class EntryReader {
     const std::optional<RawType> type = raw_type(std::string_view(name->data(), name->size()));
     if (!type) {
       fail(Code::kUnsupported, "%s: tensor %s: this version does not read its dtype \"%s\"",
-           file_.c_str(), shown(name_).c_str(),
-           shown(std::string_view(name->data(), name->size())).c_str());
+           file_.c_str(), shown_name(name_).c_str(),
+           shown_name(std::string_view(name->data(), name->size())).c_str());
     }
     return *type;
   }
@@ -181,7 +173,7 @@ void check_metadata(const boost::json::value& metadata, const std::string& file)
   for (const auto& pair : *object) {
     if (!pair.value().is_string()) {
       fail(Code::kCorrupt, "%s: __metadata__: the value of \"%s\" is no string", file.c_str(),
-           shown(std::string_view(pair.key().data(), pair.key().size())).c_str());
+           shown_name(std::string_view(pair.key().data(), pair.key().size())).c_str());
     }
   }
 }
@@ -198,8 +190,8 @@ void check_layout(std::vector<Entry>& entries, std::size_t data_size, const std:
   for (const Entry& entry : entries) {
     if (entry.begin < next) {
       fail(Code::kCorrupt, "%s: the tensors %s and %s overlap: bytes [%llu, %llu) and [%llu, %llu)",
-           file.c_str(), shown(before->tensor.name).c_str(), shown(entry.tensor.name).c_str(),
-           static_cast<unsigned long long>(before->begin),
+           file.c_str(), shown_name(before->tensor.name).c_str(),
+           shown_name(entry.tensor.name).c_str(), static_cast<unsigned long long>(before->begin),
            static_cast<unsigned long long>(before->end),
            static_cast<unsigned long long>(entry.begin),
            static_cast<unsigned long long>(entry.end));
@@ -207,7 +199,7 @@ void check_layout(std::vector<Entry>& entries, std::size_t data_size, const std:
     if (entry.begin > next) {
       fail(Code::kCorrupt, "%s: the data bytes [%llu, %llu) before tensor %s belong to no tensor",
            file.c_str(), static_cast<unsigned long long>(next),
-           static_cast<unsigned long long>(entry.begin), shown(entry.tensor.name).c_str());
+           static_cast<unsigned long long>(entry.begin), shown_name(entry.tensor.name).c_str());
     }
     next = entry.end;
     before = &entry;
@@ -247,7 +239,7 @@ void check_shard_name(const std::string& index, const std::string& tensor, std::
   if (name.empty() || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\\\0", 3)) != std::string_view::npos) {
     fail(Code::kCorrupt, "%s: tensor %s: \"%s\" is no plain file name", index.c_str(),
-         shown(tensor).c_str(), shown(name).c_str());
+         shown_name(tensor).c_str(), shown_name(name).c_str());
   }
 }
 
@@ -268,7 +260,7 @@ std::vector<ContainerFile> indexed_files(const std::string& folder) {
     const boost::json::string* shard = pair.value().if_string();
     if (shard == nullptr) {
       fail(Code::kCorrupt, "%s: tensor %s: its file is no string", index.c_str(),
-           shown(tensor).c_str());
+           shown_name(tensor).c_str());
     }
     check_shard_name(index, tensor, std::string_view(shard->data(), shard->size()));
     shards[std::string(shard->data(), shard->size())].push_back(tensor);
@@ -279,7 +271,7 @@ std::vector<ContainerFile> indexed_files(const std::string& folder) {
     std::string path = joined(folder, name);
     if (!exists(path)) {
       fail(Code::kNotFound, "%s: no such file, and tensor %s needs it (%zu tensors in all)",
-           path.c_str(), shown(tensors.front()).c_str(), tensors.size());
+           path.c_str(), shown_name(tensors.front()).c_str(), tensors.size());
     }
     files.push_back({.path = std::move(path), .name = name, .listed = std::move(tensors)});
   }

@@ -277,8 +277,7 @@ std::unique_ptr<Device> open_cpu(int, const DeviceOptions& options) {
     if (options.isa.empty() || options.isa == table->isa) {
       return std::make_unique<CpuDevice>(*table, options);
     }
-    known += known.empty() ? "" : ", ";
-    known += table->isa;
+    append_listed(known, table->isa);
   }
   fail(Code::kInvalidArgument, "instruction set '%s' does not run here; these do: %s",
        options.isa.c_str(), known.c_str());

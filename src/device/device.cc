@@ -196,8 +196,7 @@ std::unique_ptr<Device> open_device(const std::string& name, const DeviceOptions
   std::string known;
   for (const DeviceFactory* factory : device_factories()) {
     if (factory->count() > 0 && name == factory->name) return factory->open(0, options);
-    known += known.empty() ? "" : ", ";
-    known += factory->name;
+    append_listed(known, factory->name);
   }
   fail(Code::kNotFound, "device '%s' is not here; known are %s", name.c_str(), known.c_str());
 }

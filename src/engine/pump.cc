@@ -10,16 +10,9 @@ namespace {
 
 constexpr std::size_t kBlockSamples = 1 << 14;
 
-// The codes of notes are those of warnings; a warning's code must outlive it.
-const char* lasting_code(const std::string& code) {
-  for (const char* known : {"audio_truncated", "audio_not_finite"}) {
-    if (code == known) return known;
-  }
-  return "audio_note";
-}
-
+// The codes of notes are those of warnings.
 void warn_of(const std::vector<AudioNote>& notes, Stream& stream) {
-  for (const AudioNote& note : notes) stream.warn({lasting_code(note.code), note.what, 0, 0});
+  for (const AudioNote& note : notes) stream.warn({note.code, note.what, 0, 0});
 }
 
 // What the source or the disk throws ends the stream.

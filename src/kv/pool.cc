@@ -22,8 +22,7 @@ int kv_codec(const char* name) {
   std::string known;
   for (std::size_t i = 0; i < KvCodecs::kNames.size(); ++i) {
     if (std::strcmp(name, KvCodecs::kNames[i]) == 0) return static_cast<int>(i);
-    known += known.empty() ? "" : ", ";
-    known += KvCodecs::kNames[i];
+    append_listed(known, KvCodecs::kNames[i]);
   }
   fail(Code::kInvalidArgument, "KV format '%s' is unknown; known are %s", name, known.c_str());
 }

@@ -18,8 +18,7 @@ const Family& recognise_family(const Checkpoint& checkpoint) {
   std::string known;
   for (const Family* family : families()) {
     if (family->recognise(checkpoint)) return *family;
-    known += known.empty() ? "" : ", ";
-    known += family->name;
+    append_listed(known, family->name);
   }
   std::string type = "no model_type";
   if (const boost::json::object* root = checkpoint.config().if_object()) {

@@ -26,8 +26,8 @@ struct Segment {
 };
 
 // What a reader must know before trusting a result: a code of a closed list ("truncated",
-// "unclosed_json", "times_beyond_audio", "uncovered", "loop", "interrupted", "audio_truncated"), a
-// sentence, and where in the audio.
+// "unclosed_json", "times_beyond_audio", "uncovered", "loop", "interrupted", "audio_truncated",
+// "audio_not_finite"), a sentence, and where in the audio.
 struct Warning {
   const char* code = "";
   std::string message;

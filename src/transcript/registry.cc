@@ -33,8 +33,7 @@ const Writer& find_writer(std::string_view name) {
   std::string names;
   for (const Writer* writer : kWriters) {
     if (name == writer->name) return *writer;
-    names += names.empty() ? "" : ", ";
-    names += writer->name;
+    append_listed(names, writer->name);
   }
   fail(Code::kInvalidArgument, "format \"%.*s\" is unknown; expected one of %s",
        static_cast<int>(std::min<std::size_t>(name.size(), 64)), name.data(), names.c_str());

@@ -26,10 +26,7 @@ constexpr std::array<Companion, 7> kCompanions{{
 
 std::string format_names() {
   std::string names;
-  for (const WeightFormat* format : weight_formats()) {
-    if (!names.empty()) names += ", ";
-    names += format->name;
-  }
+  for (const WeightFormat* format : weight_formats()) append_listed(names, format->name);
   return names;
 }
 

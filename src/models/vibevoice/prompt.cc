@@ -70,10 +70,7 @@ std::string_view trimmed(std::string_view text) {
 std::string context_text(const SessionOptions& options, Layout layout) {
   std::string text = options.context;
   std::string words;
-  for (const std::string& word : options.hotwords) {
-    words += words.empty() ? "" : ", ";
-    words += word;
-  }
+  for (const std::string& word : options.hotwords) append_listed(words, word);
   if (!text.empty() && !words.empty()) text += '\n';
   text += words;
   return layout == Layout::kOriginal ? std::string(trimmed(text)) : text;
