@@ -31,14 +31,15 @@ struct EngineOptions {
   std::int64_t max_context = 0;     // positions; 0: sized from expected_audio_s or the checkpoint
   double expected_audio_s = 0;      // longest clip that will come; 0: unknown
   SessionOptions expected_options;  // what such a clip will be asked with
-  std::size_t memory_limit_bytes = 0;   // 0: none
-  double encode_room_s = 4;             // audio encoded per tick, all sessions together
-  std::int32_t decode_room_rows = 512;  // decoder rows per tick, all sessions together
-  std::string spool_folder;             // where long audio waits; empty: the default
-  bool own_thread = true;               // false: the caller ticks (tests)
-  bool checked = false;                 // run every op on the scalar table too and compare bytes
-  bool profile = false;                 // time per op and weight name, see profile()
-  Tap* tap = nullptr;                   // shown every named tensor; must outlive the engine
+  std::size_t memory_limit_bytes = 0;  // 0: none
+  // Of one tick, all sessions together: audio encoded, and decoder rows.
+  double encode_room_s = 4;
+  std::int32_t decode_room_rows = 512;
+  std::string spool_folder;  // where long audio waits; empty: the default
+  bool own_thread = true;    // false: the caller ticks (tests)
+  bool checked = false;      // run every op on the scalar table too and compare bytes
+  bool profile = false;      // time per op and weight name, see profile()
+  Tap* tap = nullptr;        // shown every named tensor; must outlive the engine
 };
 
 // What the engine's memory goes to, in bytes.

@@ -60,6 +60,41 @@ TEST(Engine, TwoSlotsServeTheFirstTwoAndThenWhoComesNext) {
   for (const Client& client : clients) EXPECT_TRUE(client.is_done());
 }
 
+// Ticks until the first client is over.
+int ticks_of_the_first(Engine& engine, std::span<Client> clients) {
+  int ticks = 0;
+  while (!clients[0].is_over()) {
+    engine.tick();
+    ++ticks;
+    for (Client& client : clients) client.listen();
+  }
+  return ticks;
+}
+
+TEST(Engine, ALongPromptHoldsUpNobodysNextToken) {
+  EngineOptions options = small_options();
+  options.slots = 2;
+  options.encode_room_s = 1;
+  options.decode_room_rows = 10;
+  options.max_context = 1024;
+  constexpr int kTokens = 40;
+  std::vector<Client> alone;
+  int alone_ticks = 0;
+  {
+    Engine engine(options);
+    alone.emplace_back(engine.open("", short_answer(kTokens), 0.4), noise(0.4));
+    alone_ticks = ticks_of_the_first(engine, alone);
+  }
+  Engine engine(options);
+  // The long clip comes first and plans first; its prompt takes more ticks than the other's answer.
+  Client lengthy(engine.open("", short_answer(1), 60), noise(60));
+  std::vector<Client> both;
+  both.emplace_back(engine.open("", short_answer(kTokens), 0.4), noise(0.4));
+  both.push_back(std::move(lengthy));
+  EXPECT_LE(ticks_of_the_first(engine, both), 2 * alone_ticks);
+  EXPECT_FALSE(both[1].is_over()) << "the long one was still at its prompt";
+}
+
 TEST(Engine, TheLineHasALimitAndFreeSlotsAreNoPartOfIt) {
   EngineOptions options = small_options();
   options.slots = 2;

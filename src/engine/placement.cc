@@ -61,7 +61,7 @@ void dry_decode(const EngineOptions& options, const Model& model, std::span<cons
   DecodeBatch batch(options.decode_room_rows);
   for (int slot = 0; slot < options.slots; ++slot) {
     const std::int64_t rows = std::min<std::int64_t>(
-        context, slot == 0 ? std::max(1, options.decode_room_rows - options.slots + 1) : 1);
+        context, slot == 0 ? std::max(1, options.decode_room_rows - options.slots) + 1 : 1);
     sequences.push_back(std::make_unique<KvSequence>(pool));
     KvSequence& kv = *sequences.back();
     check(kv.reserve(context), "the dry pool holds every slot");

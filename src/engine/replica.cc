@@ -30,6 +30,9 @@ std::unique_ptr<Device> open_plain(const EngineOptions& options, const std::stri
 // A clip that leaves no room for even a short answer is refused before any work.
 constexpr std::int64_t kShortAnswer = 64;
 
+// Rows of a prompt that are worth a pass over the weights, however many sessions wait for it.
+constexpr std::int32_t kLeastRows = 32;
+
 }  // namespace
 
 Replica::Replica(const EngineOptions& options)
@@ -161,10 +164,15 @@ void Replica::admit() {
   }
 }
 
+int Replica::company() const {
+  return std::max(1, static_cast<int>(active_.size()));
+}
+
 bool Replica::encode() {
-  encode_batch_.clear(options_.encode_room_s);
+  encode_batch_.clear(0);
   partners_.clear();
   for (const auto& slot : active_) {
+    encode_batch_.grant(options_.encode_room_s / company());
     const std::size_t before = encode_batch_.items().size();
     guard(*slot, [&] { slot->session()->plan(encode_batch_); });
     if (encode_batch_.items().size() > before) partners_.push_back(slot.get());
@@ -184,10 +192,15 @@ bool Replica::encode() {
 }
 
 bool Replica::decode() {
-  decode_batch_.clear(options_.decode_room_rows);
+  // Rows for prompts; every session's one next row fits besides.
+  const std::int32_t room = std::max(1, options_.decode_room_rows - options_.slots);
+  const std::int32_t share = std::max(kLeastRows, room / company());
+  decode_batch_.clear(0);
   partners_.clear();
   for (const auto& slot : active_) {
     if (slot->is_over()) continue;
+    const auto planned = static_cast<std::int32_t>(decode_batch_.rows().size());
+    decode_batch_.grant(std::clamp(room - planned, 0, share));
     const std::size_t before = decode_batch_.items().size();
     guard(*slot, [&] { slot->session()->plan(decode_batch_); });
     if (decode_batch_.items().size() > before) partners_.push_back(slot.get());

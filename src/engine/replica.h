@@ -39,6 +39,9 @@ class Replica {
  private:
   void run();  // the loop
   void admit();
+  // Sessions that share a tick. Alone, a session has all its room; in company, long prompts and
+  // long clips go in smaller pieces, so that the others' next token waits for less.
+  int company() const;
   bool encode();
   bool decode();
   bool release();  // true when a slot was freed

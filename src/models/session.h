@@ -24,8 +24,8 @@ class EncodeBatch {
     Tensor audio;  // the result: [frames, hidden], in the device's arena until the next pass
   };
   explicit EncodeBatch(double room_s) : room_s_(room_s) {}
-  // Audio that still fits this tick. A session plans no more, and at least one step whatever is
-  // left when the batch is empty.
+  // Audio that the session which plans now may add. It adds no more, but one frame always, so that
+  // nobody's clip stands still.
   double room_s() const { return room_s_; }
   // Adds rows of one stream covering `audio_s`; the ticket finds the result. A null conv starts
   // from zeros and keeps nothing.
@@ -34,6 +34,7 @@ class EncodeBatch {
   Tensor audio(int ticket) const { return items_[static_cast<std::size_t>(ticket)].audio; }
   bool empty() const { return items_.empty(); }
   void clear(double room_s);
+  void grant(double room_s) { room_s_ = room_s; }  // the share of the session that plans next
   // For the family's encode(): items and their spans, one for one.
   std::vector<Item>& items() { return items_; }
   std::span<const Span> spans() const { return spans_; }
@@ -53,7 +54,9 @@ class DecodeBatch {
     std::span<const float> logits;  // in host memory, until the next pass
   };
   explicit DecodeBatch(std::int32_t room_rows) : room_(room_rows) {}
-  std::int32_t room() const { return room_; }  // rows that still fit this tick
+  // Rows of its prompt that the session which plans now may add. Its one next row always fits, so
+  // that no prompt holds up another's step.
+  std::int32_t room() const { return room_; }
   int add(KvSequence& kv, std::span<const RowInput> rows, std::int64_t position, Want want,
           std::int32_t condition = 0, const char* phase = "");
   std::int32_t token(int ticket) const { return items_[static_cast<std::size_t>(ticket)].token; }
@@ -62,6 +65,7 @@ class DecodeBatch {
   }
   bool empty() const { return items_.empty(); }
   void clear(std::int32_t room_rows);
+  void grant(std::int32_t rows) { room_ = rows; }  // the share of the session that plans next
 
   // For the family's decode(): items and their spans, one for one, and the rows of all of them.
   std::vector<Item>& items() { return items_; }

@@ -97,10 +97,8 @@ void OfflineSession::plan(EncodeBatch& batch) {
   const std::int64_t waiting = encoded_frames_ - speech_first_;
   if (phase_ != Phase::kPrompt || left == 0 || waiting >= kEncodeAheadRows) return;
   const double frame_s = static_cast<double>(hop) / config_.sample_rate_hz;
-  auto count = static_cast<std::int64_t>(batch.room_s() / frame_s);
-  if (batch.empty()) count = std::max<std::int64_t>(count, 1);
-  count = std::min({count, left, kEncodeAheadRows});
-  if (count <= 0) return;
+  const auto room = static_cast<std::int64_t>(batch.room_s() / frame_s);
+  const std::int64_t count = std::min({std::max<std::int64_t>(room, 1), left, kEncodeAheadRows});
 
   const std::int64_t real = std::min(count * hop, samples_ - encoded_samples_);
   const bool last = count == left;
@@ -168,7 +166,6 @@ RowInput OfflineSession::prompt_row(std::int64_t row) const {
 void OfflineSession::plan(DecodeBatch& batch) {
   decode_ticket_ = -1;
   if (phase_ != Phase::kPrompt && phase_ != Phase::kDecode) return;
-  if (batch.room() <= 0) return;
   KvSequence& kv = *slot_.kv[0];
   const Want want = sampler_ != nullptr ? Want::kLogits : Want::kToken;
   rows_.clear();
@@ -181,7 +178,7 @@ void OfflineSession::plan(DecodeBatch& batch) {
   }
   const std::int64_t ready = known_rows() - prefilled_;
   const bool complete = encoded_frames_ == frames();
-  if (ready == 0 || (!complete && ready < kPrefillRows)) return;
+  if (ready == 0 || batch.room() <= 0 || (!complete && ready < kPrefillRows)) return;
   planned_rows_ = std::min<std::int64_t>(ready, batch.room());
   for (std::int64_t i = 0; i < planned_rows_; ++i) rows_.push_back(prompt_row(prefilled_ + i));
   const bool last = complete && planned_rows_ == ready;

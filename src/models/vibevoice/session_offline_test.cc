@@ -394,8 +394,8 @@ TEST(OfflineSession, EncodesNoFurtherAheadThanThePromptTakes) {
   EXPECT_EQ(frames(), 1100U);
 }
 
-// One frame at least, however little room a tick has.
-TEST(OfflineSession, AnEmptyBatchTakesAFrameWhateverItsRoom) {
+// One frame at least, however little room a tick has and whoever planned before.
+TEST(OfflineSession, EverySessionEncodesAFrameWhateverTheRoom) {
   ModelRun run(kNoisy, nullptr, 2);
   const std::unique_ptr<Session> session = run.open({});
   session->push(noise_clip(3 * kHop));
@@ -409,7 +409,7 @@ TEST(OfflineSession, AnEmptyBatchTakesAFrameWhateverItsRoom) {
   second->push(noise_clip(3 * kHop));
   second->finish();
   second->plan(batch);
-  EXPECT_EQ(batch.items().size(), 1U);
+  EXPECT_EQ(batch.items().size(), 2U);
 }
 
 }  // namespace
