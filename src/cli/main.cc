@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/results.h"
+#include "engine/describe.h"
 
 namespace verbatim {
 namespace {
@@ -45,7 +46,8 @@ int run(std::span<const char* const> arguments) {
     return kExitWhole;
   }
   if (name == "--version") {
-    write_stdout("verbatim " VERBATIM_VERSION "\n");
+    write_stdout(
+        formatted("verbatim %s\nUnicode %s\n", VERBATIM_VERSION, describe_unicode().c_str()));
     return kExitWhole;
   }
   for (const Command* const command : kCommands)

@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "device/device.h"
 #include "engine/placement.h"
+#include "text/unicode.h"
 
 namespace verbatim {
 
@@ -56,6 +57,10 @@ std::vector<DeviceDescription> describe_devices() {
     devices.push_back(made);
   }
   return devices;
+}
+
+std::string describe_unicode() {
+  return unicode_version();
 }
 
 }  // namespace verbatim

@@ -48,4 +48,7 @@ struct DeviceDescription {
 };
 std::vector<DeviceDescription> describe_devices();
 
+// Of the tables that tokenizers are read with: "15.0.0".
+std::string describe_unicode();
+
 }  // namespace verbatim

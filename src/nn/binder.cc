@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/interrupt.h"
 #include "tensor/half.h"
 
 namespace verbatim {
@@ -110,6 +111,9 @@ bool Binder::has(std::string_view child) const {
 }
 
 const RawTensor& Binder::claim(const std::string& name) const {
+  // Placing the weights of a large checkpoint takes minutes.
+  if (is_interrupted())
+    fail(Code::kCancelled, "%s: interrupted while it was loaded", checkpoint_.folder().c_str());
   const RawTensor& raw = checkpoint_.tensor(name);
   if (state_->claimed.insert(name).second) {
     state_->parameters += static_cast<std::int64_t>(raw.bytes.size()) / raw_type_bytes(raw.type);

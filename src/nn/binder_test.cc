@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "device/small_run.h"
 #include "nn/test_checkpoint.h"
 
@@ -263,6 +264,20 @@ TEST_F(BinderTest, ScopesShareOneWalk) {
   b.vector("x", 1);
   a.finish();
   EXPECT_EQ(b.parameters(), 2);
+}
+
+TEST_F(BinderTest, AnInterruptEndsTheWalkAtTheNextTensor) {
+  TestCheckpoint file;
+  file.add("a", {1});
+  file.add("b", {1});
+  const auto bind = [](const Binder& binder) {
+    binder.vector("a", 1);
+    set_interrupted(true);
+    binder.vector("b", 1);
+  };
+  const std::string message = refusal(Code::kCancelled, file, bind);
+  set_interrupted(false);
+  EXPECT_NE(message.find("interrupted"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -129,4 +129,8 @@ CharacterClass character_class(char32_t code) {
   }
 }
 
+const char* unicode_version() {
+  return utf8proc_unicode_version();
+}
+
 }  // namespace verbatim

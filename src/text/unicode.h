@@ -25,4 +25,7 @@ enum class CharacterClass : std::uint8_t {
 
 CharacterClass character_class(char32_t code);
 
+// The version of Unicode whose tables these are: "15.0.0".
+const char* unicode_version();
+
 }  // namespace verbatim

@@ -55,8 +55,8 @@ class Help(TestCase):
         for command in ("transcribe", "info", "devices"):
             self.check(command, command, "--help")
 
-    def test_version_names_the_program(self):
-        self.assertRegex(self.assert_code(run("--version"), 0).out, r"^verbatim \d+\.\d+\.\d+\n")
+    def test_version_names_the_program_and_its_unicode(self):
+        self.assertRegex(self.assert_code(run("--version"), 0).out, r"^verbatim \d+\.\d+\.\d+\nUnicode \d+\.\d+\.\d+\n$")
 
     def test_every_flag_of_the_help_is_used_in_these_tests(self):
         own = "".join(p.read_text() for p in pathlib.Path(__file__).parent.glob("*.py"))
