@@ -117,14 +117,15 @@ TEST_F(PumpTest, WhatIsNoErrorOfOursEndsTheStreamToo) {
 
 TEST_F(PumpTest, NotesOfTheSourceBecomeWarnings) {
   auto source = std::make_unique<FakeSource>(noise(0.5));
-  source->said = {{"audio_not_finite", "three samples were no numbers"}, {"odd", "an odd thing"}};
+  source->said = {{"audio_not_finite", "three samples were no numbers"},
+                  {"audio_truncated", "the rest is gone"}};
   Client client = open();
   const Pump pump(std::move(source), client.stream());
   client.listen(kForever);
   const std::vector<std::string> codes = client.codes();
   ASSERT_GE(codes.size(), 2U);
   EXPECT_EQ(codes[0], "audio_not_finite");
-  EXPECT_EQ(codes[1], "audio_note");
+  EXPECT_EQ(codes[1], "audio_truncated");
   EXPECT_EQ(client.transcript().warnings[0].message, "three samples were no numbers");
 }
 
