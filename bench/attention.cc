@@ -1,6 +1,5 @@
 // verbatim-bench attention: one KV head on one thread, against the loop of multiply-adds where many
 // rows share its pages, and against the read of its pages where one row decodes.
-#include <benchmark/benchmark.h>
 #include <time.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "base/error.h"
 #include "bench/commands.h"
+#include "bench/quiet.h"
 #include "bench/roofline.h"
 #include "cpu/kernel_table.h"
 #include "kv/codecs.h"
@@ -21,7 +21,6 @@
 namespace verbatim {
 namespace {
 
-constexpr std::int64_t kPage = 64;
 // Pages that a decode step finds in no cache, because others were read in between.
 constexpr std::size_t kPoolBytes = std::size_t{384} << 20;
 
@@ -42,7 +41,7 @@ std::vector<std::byte> make_page(std::int32_t head_dim) {
   std::vector<std::byte> page(
       static_cast<std::size_t>(Codec::key_bytes(head_dim) + Codec::value_bytes(head_dim)));
   std::vector<float> vector(static_cast<std::size_t>(head_dim));
-  for (std::int32_t slot = 0; slot < kPage; ++slot) {
+  for (std::int32_t slot = 0; slot < kPagePositions; ++slot) {
     for (std::int32_t f = 0; f < head_dim; ++f) {
       vector[static_cast<std::size_t>(f)] =
           (static_cast<float>((slot * 37 + f * 11) % 64) - 31.5F) / 32.0F;  // never 0
@@ -72,7 +71,8 @@ class AttentionBench {
       : table_(table), roofline_(roofline(table.isa)), codec_(codec), shape_(shape) {
     const std::vector<std::byte> page = make_page(KvCodecs{}, codec, shape.head_dim);
     page_bytes_ = page.size();
-    sequence_pages_ = static_cast<std::size_t>((shape.context + kPage - 1) / kPage);
+    sequence_pages_ =
+        static_cast<std::size_t>((shape.context + kPagePositions - 1) / kPagePositions);
     sequences_ = std::max<std::size_t>(1, kPoolBytes / (page_bytes_ * sequence_pages_));
     pool_ = allocate_host(sequences_ * sequence_pages_ * page_bytes_);
     for (std::size_t i = 0; i < sequences_ * sequence_pages_; ++i) {
@@ -155,12 +155,6 @@ class AttentionBench {
   std::vector<const std::byte*> pages_;
   std::vector<float> q_;
   std::vector<float> out_;
-};
-
-class Quiet final : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>&) override {}
 };
 
 // One shape with one codec; the best times of all its runs.

@@ -7,13 +7,13 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "cpu/linear_cut.h"
 #include "tensor/half.h"
 
 namespace verbatim {
 namespace {
 
 constexpr std::size_t kWeightBytes = std::size_t{896} << 20;
-constexpr std::int64_t kRowBlock = 48;
 
 double now_s() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -83,7 +83,7 @@ const std::byte* KernelBench::next_copy(std::size_t bytes) {
   return copy;
 }
 
-// Cut over the workers as the CPU device cuts it: by rows where there are few panels.
+// Cut over the workers as the CPU device cuts it.
 double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) {
   LinearCall whole;
   whole.in_features = one.shape.in;
@@ -93,25 +93,17 @@ double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) 
   whole.rows = one.shape.rows;
   whole.y = floats(y_);
   whole.y_stride = one.shape.out;
-  const std::int64_t panels = (one.shape.out + kLanes - 1) / kLanes;
-  const bool by_rows = panels < 4 * one.threads && one.shape.rows >= 2 * kRowBlock;
+  const LinearCut cut = linear_cut(whole, one.threads);
   const auto body = [&](std::int64_t first, std::int64_t last, int worker) {
-    LinearCall part = whole;
-    part.scratch = scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker);
-    part.panel = by_rows ? 0 : first;
-    part.panels = by_rows ? panels : last - first;
-    if (by_rows) {
-      part.rows = last - first;
-      part.x += first * part.x_stride;
-      part.y += first * part.y_stride;
-    }
-    one.kernel->run(part);
+    one.kernel->run(
+        cut.part(whole, first, last,
+                 scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker)));
   };
   const std::size_t bytes = one.kernel->packed_bytes(one.shape.out, one.shape.in);
   const double start = now_s();
   for (std::int64_t i = 0; i < repeats; ++i) {
     whole.packed = next_copy(bytes);
-    pool(one.threads).parallel_for(by_rows ? whole.rows : panels, by_rows ? kRowBlock : 2, body);
+    pool(one.threads).parallel_for(cut.count, cut.grain, body);
   }
   return (now_s() - start) / static_cast<double>(repeats);
 }

@@ -1,7 +1,5 @@
 // verbatim-bench kernels: every projection's share of its ceiling. Google Benchmark runs the cases;
-// the reporter here keeps the best times and prints shares, means and worst cases.
-#include <benchmark/benchmark.h>
-
+// the best times are kept, and shares, means and worst cases printed.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,6 +12,7 @@
 #include "base/error.h"
 #include "bench/commands.h"
 #include "bench/kernel_case.h"
+#include "bench/quiet.h"
 
 namespace verbatim {
 namespace {
@@ -22,13 +21,6 @@ struct Result {
   KernelCase what;
   KernelTimes best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
   double share() const { return best.ceiling_s / best.kernel_s; }
-};
-
-// Google Benchmark's own table would show times; what counts here are ratios, printed at the end.
-class Quiet final : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>&) override {}
 };
 
 struct Mean {

@@ -7,13 +7,13 @@
 
 #include "base/cpu_topology.h"
 #include "base/math.h"
+#include "cpu/linear_cut.h"
 
 namespace verbatim {
 namespace {
 
-// Less work than this is not worth waking a worker for: values of a row op, products of a matrix.
+// Fewer values of a row op are not worth waking a worker for.
 constexpr std::int64_t kValuesEach = 1 << 14;
-constexpr std::int64_t kProductsEach = 1 << 17;
 // Angles are float32 products below this position, as the reference's, and exact beyond.
 constexpr std::int64_t kFloatAngles = 131072;
 
@@ -22,22 +22,16 @@ int thread_count(const DeviceOptions& options) {
   return cpu_topology().default_threads;
 }
 
-std::int64_t panel_count(std::int64_t out_features) {
-  return (out_features + kLanes - 1) / kLanes;
-}
-
 const CpuWeight& cpu_weight(const DeviceWeight& weight) {
   return static_cast<const CpuWeight&>(weight);
 }
 
-const float* row_at(const Tensor& x, std::int64_t row) {
+float* row_at(const Tensor& x, std::int64_t row) {
   return x.f32() + row * x.stride;
 }
+
 std::int64_t row_grain(const Tensor& x) {
   return std::max<std::int64_t>(1, kValuesEach / x.cols);
-}
-float* mutable_row_at(const Tensor& x, std::int64_t row) {
-  return x.f32() + row * x.stride;
 }
 
 }  // namespace
@@ -48,7 +42,6 @@ CpuDevice::CpuDevice(const KernelTable& table, const DeviceOptions& options)
       linear_scratch_(
           allocate_host(kLinearScratchBytes * static_cast<std::size_t>(pool_.threads()))) {
   info_.name = std::string("cpu ") + table.isa;
-  info_.memory_bytes = cpu_topology().memory_bytes;
 }
 
 void CpuDevice::upload(const Tensor& to, std::span<const std::byte> from) {
@@ -84,7 +77,7 @@ std::size_t CpuDevice::weight_bytes(const WeightFormat& format, std::int32_t out
   return bytes;
 }
 
-std::unique_ptr<const DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) {
+std::unique_ptr<DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) {
   auto made = std::make_unique<CpuWeight>();
   made->out_features = weight.out_features;
   made->in_features = weight.in_features;
@@ -118,7 +111,7 @@ void CpuDevice::do_embed(const DeviceWeight& table, std::span<const RowInput> ro
   pool_.parallel_for(count, row_grain(out), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       const RowInput& row = rows[static_cast<std::size_t>(r)];
-      const std::span<float> to(mutable_row_at(out, r), static_cast<std::size_t>(out.cols));
+      const std::span<float> to(row_at(out, r), static_cast<std::size_t>(out.cols));
       if (row.token < 0) {
         std::memcpy(to.data(), row.audio.f32(), to.size_bytes());
         continue;
@@ -135,7 +128,7 @@ void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& g
     const float* gain = gains.f32();
     pool_.parallel_for(x.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
       for (std::int64_t r = first; r < last; ++r) {
-        table_.rms_norm(row_at(x, r), gain, eps, mutable_row_at(out, r), x.cols);
+        table_.rms_norm(row_at(x, r), gain, eps, row_at(out, r), x.cols);
       }
     });
     return;
@@ -144,39 +137,19 @@ void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& g
     const float* gain = row_at(gains, span.condition);
     pool_.parallel_for(span.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
       for (std::int64_t r = span.first_row + first; r < span.first_row + last; ++r) {
-        table_.rms_norm(row_at(x, r), gain, eps, mutable_row_at(out, r), x.cols);
+        table_.rms_norm(row_at(x, r), gain, eps, row_at(out, r), x.cols);
       }
     });
   }
 }
 
 void CpuDevice::run_linear(const LinearCall& whole, const LinearKernel& kernel) {
-  constexpr std::int64_t kRowBlock = 48;  // a multiple of every table's register tile
-  const std::int64_t panels = panel_count(whole.out_features);
-  const auto scratch = [&](int worker) {
-    return linear_scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker);
-  };
-  const bool by_rows = panels < 4 * pool_.threads() && whole.rows >= 2 * kRowBlock;
-  const auto body = [&](std::int64_t first, std::int64_t last, int worker) {
-    LinearCall part = whole;
-    part.scratch = scratch(worker);
-    part.panel = by_rows ? 0 : first;
-    part.panels = by_rows ? panels : last - first;
-    if (by_rows) {
-      part.rows = last - first;
-      part.x += first * part.x_stride;
-      part.y += first * part.y_stride;
-      if (part.residual != nullptr) part.residual += first * part.residual_stride;
-    }
-    kernel.run(part);
-  };
-  const std::int64_t products =
-      std::int64_t{whole.in_features} * kLanes * (by_rows ? panels : whole.rows);
-  const std::int64_t worth = (kProductsEach + products - 1) / products;
-  pool_.parallel_for(
-      by_rows ? whole.rows : panels,
-      by_rows ? (worth + kRowBlock - 1) / kRowBlock * kRowBlock : std::max<std::int64_t>(2, worth),
-      body);
+  const LinearCut cut = linear_cut(whole, pool_.threads());
+  pool_.parallel_for(cut.count, cut.grain, [&](std::int64_t first, std::int64_t last, int worker) {
+    std::byte* scratch =
+        linear_scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker);
+    kernel.run(cut.part(whole, first, last, scratch));
+  });
 }
 
 void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
@@ -205,15 +178,14 @@ void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
 void CpuDevice::do_swiglu(const Tensor& gate, const Tensor& up, const Tensor& out) {
   pool_.parallel_for(gate.rows, row_grain(gate), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
-      table_.swiglu(row_at(gate, r), row_at(up, r), mutable_row_at(out, r), gate.cols);
+      table_.swiglu(row_at(gate, r), row_at(up, r), row_at(out, r), gate.cols);
     }
   });
 }
 
 void CpuDevice::do_add(const Tensor& x, const Tensor& y) {
   pool_.parallel_for(x.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r)
-      table_.add(mutable_row_at(x, r), row_at(y, r), x.cols);
+    for (std::int64_t r = first; r < last; ++r) table_.add(row_at(x, r), row_at(y, r), x.cols);
   });
 }
 
@@ -248,7 +220,7 @@ void CpuDevice::do_rope(const Tensor& x, const Spans& spans, const RopeTable& ta
           }
         }
         for (std::int64_t head = 0; head < x.cols; head += 2 * half) {
-          table_.rope(mutable_row_at(x, r) + head, cos, sin, static_cast<std::int32_t>(2 * half));
+          table_.rope(row_at(x, r) + head, cos, sin, static_cast<std::int32_t>(2 * half));
         }
       }
     });
@@ -257,7 +229,7 @@ void CpuDevice::do_rope(const Tensor& x, const Spans& spans, const RopeTable& ta
 
 void CpuDevice::do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(mutable_row_at(out, static_cast<std::int64_t>(i)), row_at(x, rows[i]),
+    std::memcpy(row_at(out, static_cast<std::int64_t>(i)), row_at(x, rows[i]),
                 static_cast<std::size_t>(x.cols) * sizeof(float));
   }
 }

@@ -29,7 +29,7 @@ class CpuDevice final : public Device {
   Buffer allocate(std::size_t bytes) override { return allocate_host(bytes); }
   void upload(const Tensor& to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, const Tensor& from) override;
-  std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) override;
+  std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override;
   std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
                            Use use) const override;
   Tensor receive(const Tensor& x) override { return x; }
@@ -56,7 +56,6 @@ class CpuDevice final : public Device {
  private:
   struct ConvSpan;  // one span's rows on their way through a convolution
   const LinearKernel& kernel_for(const WeightFormat& format) const;
-  // The rows of one matrix product, cut by panels or by rows over the workers.
   void run_linear(const LinearCall& whole, const LinearKernel& kernel);
   void run_frames(const ConvSpan& span, const float* x, std::int64_t first, std::int64_t frames);
   void run_edge(const ConvSpan& span, std::int64_t first, std::int64_t frames);

@@ -22,7 +22,7 @@ struct LinearCall {
   const std::byte* packed = nullptr;  // the whole weight as LinearKernel::pack laid it out
   std::int32_t in_features = 0;
   std::int32_t out_features = 0;
-  const float* x = nullptr;  // [rows, in_features]; stride may be below in_features (overlapping rows)
+  const float* x = nullptr;  // [rows, in_features], rows may overlap: a stride below in_features
   std::int64_t x_stride = 0;
   std::int64_t rows = 0;
   float* y = nullptr;  // [rows, out_features]; overlaps neither x nor residual
@@ -37,6 +37,9 @@ struct LinearCall {
   std::byte* scratch = nullptr;  // kLinearScratchBytes, 64-byte aligned, this thread's alone
 };
 constexpr std::size_t kLinearScratchBytes = std::size_t{1} << 19;
+// A product of at most so many rows streams the packed panels by once, so many of them at a time.
+constexpr std::int64_t kStreamRows = 4;
+constexpr std::int64_t kStreamPanels = 4;
 
 struct LinearKernel {
   const WeightFormat* format;
@@ -46,8 +49,8 @@ struct LinearKernel {
   void (*run)(const LinearCall& call);
 };
 
-// Depthwise convolution, stride 1: y[t, c] = residual[t, c] + gain[c] * (sum_j x[t + j, c] w[c, j] +
-// bias[c]), j ascending in one chain; x has rows + kernel - 1 rows. w is packed as an f32 weight
+// Depthwise convolution, stride 1: y[t, c] = residual[t, c] + gain[c] * (sum_j x[t + j, c] w[c, j]
+// + bias[c]), j ascending in one chain; x has rows + kernel - 1 rows. w is packed as an f32 weight
 // [channels, kernel].
 struct DepthwiseCall {
   const std::byte* packed = nullptr;
@@ -77,7 +80,7 @@ struct AttentionCall {
   std::int32_t head_dim = 0;
   std::int64_t position = 0;  // of row 0 in the cache
   std::int64_t window = 0;
-  const std::byte* const* pages = nullptr;  // this head's keys (values follow), from page first_page on
+  const std::byte* const* pages = nullptr;  // this head's keys, then values; from first_page on
   std::int64_t first_page = 0;
   float scale = 1;
   std::byte* scratch = nullptr;  // attention_scratch_bytes() for these sizes, this thread's alone

@@ -1,6 +1,7 @@
 // The second device works on copies; the first difference is an error.
 #include "device/checked_device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -51,7 +52,7 @@ void copy_rows(const Tensor& to, const Tensor& from) {
 
 }  // namespace
 
-std::unique_ptr<const DeviceWeight> CheckedDevice::prepare(const Weight& weight, Use use) {
+std::unique_ptr<DeviceWeight> CheckedDevice::prepare(const Weight& weight, Use use) {
   auto made = std::make_unique<CheckedWeight>();
   made->first = first_->prepare(weight, use);
   made->second = second_.prepare(weight, use);

@@ -23,7 +23,7 @@ class CheckedDevice final : public Device {
   void download(std::span<std::byte> to, const Tensor& from) override {
     first_->download(to, from);
   }
-  std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) override;
+  std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override;
   std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
                            Use use) const override;
   Tensor receive(const Tensor& x) override { return first_->receive(x); }

@@ -37,7 +37,7 @@ class WrongDevice final : public Device {
   void download(std::span<std::byte> to, const Tensor& from) override {
     inner_->download(to, from);
   }
-  std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) override {
+  std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override {
     return inner_->prepare(weight, use);
   }
   std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,

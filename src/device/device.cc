@@ -45,7 +45,7 @@ std::int32_t strided_rows(const Span& span, std::int32_t stride) {
 
 Spans Device::spans(std::span<const Span> batch) {
   strided_used_ = 0;
-  return {batch, {}};
+  return {batch};
 }
 
 Spans Device::strided(const Spans& spans, std::int32_t stride) {
@@ -60,7 +60,7 @@ Spans Device::strided(const Spans& spans, std::int32_t stride) {
     span.position /= stride;
     first += span.rows;
   }
-  return {made, {}};
+  return {made};
 }
 
 Tensor Device::embed(const DeviceWeight& table, std::span<const RowInput> rows) {

@@ -19,8 +19,6 @@ namespace verbatim {
 
 struct DeviceInfo {
   std::string name;  // "cpu avx512"
-  std::size_t memory_bytes = 0;
-  DType activation = DType::kF32;
 };
 
 // One hidden row = embedding[token] + audio. Either part may be absent: a text token, a speech
@@ -71,7 +69,7 @@ class Device {
   virtual Buffer allocate(std::size_t bytes) = 0;
   virtual void upload(const Tensor& to, std::span<const std::byte> from) = 0;
   virtual void download(std::span<std::byte> to, const Tensor& from) = 0;
-  virtual std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) = 0;
+  virtual std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) = 0;
   // What prepare would take; known without the bytes.
   virtual std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
                                    Use use) const = 0;

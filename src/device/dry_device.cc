@@ -19,7 +19,7 @@ Buffer DryDevice::allocate(std::size_t bytes) {
   return reserve_addresses(bytes == 0 ? 1 : bytes);
 }
 
-std::unique_ptr<const DeviceWeight> DryDevice::prepare(const Weight& weight, Use use) {
+std::unique_ptr<DeviceWeight> DryDevice::prepare(const Weight& weight, Use use) {
   auto made = std::make_unique<DryWeight>();
   made->out_features = weight.out_features;
   made->in_features = weight.in_features;

@@ -20,7 +20,7 @@ class DryDevice final : public Device {
   Buffer allocate(std::size_t bytes) override;
   void upload(const Tensor&, std::span<const std::byte>) override {}
   void download(std::span<std::byte>, const Tensor&) override {}
-  std::unique_ptr<const DeviceWeight> prepare(const Weight& weight, Use use) override;
+  std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override;
   std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
                            Use use) const override {
     return real_.weight_bytes(format, out, in, use);

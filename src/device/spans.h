@@ -23,10 +23,9 @@ struct Span {
   ConvState* conv = nullptr;   // null: start from zeros and keep nothing
 };
 
-// A batch's spans, and their copy where the device can read it.
+// A batch's spans.
 struct Spans {
   std::span<const Span> host;
-  Tensor on_device;
 };
 
 // The left context of every convolution of one encoder and one sequence: for each layer the last

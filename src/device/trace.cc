@@ -55,7 +55,7 @@ void Trace::show_host(const char* name, const Tensor& rows, std::int64_t positio
   span.rows = static_cast<std::int32_t>(rows.rows);
   span.position = position;
   span.phase = phase;
-  tap_->see(full, rows, Spans{std::span<const Span>(&span, 1), {}});
+  tap_->see(full, rows, Spans{std::span<const Span>(&span, 1)});
 }
 
 }  // namespace verbatim

@@ -56,7 +56,7 @@ void show(Dump& dump, const char* name, std::vector<T> data, std::int64_t cols,
   rows.cols = cols;
   rows.stride = cols;
   rows.dtype = std::is_same_v<T, float> ? DType::kF32 : DType::kI32;
-  dump.tap()->see(name, rows, Spans{spans, {}});
+  dump.tap()->see(name, rows, Spans{spans});
 }
 
 Span span_at(std::int32_t first, std::int32_t rows, std::int64_t position, const char* phase = "") {
@@ -107,7 +107,7 @@ TEST(Dump, TokensAreWideAndFlatAndRowsMayBeStrided) {
   strided.cols = 2;
   strided.stride = 4;
   const Span all[] = {span_at(0, 2, 0)};
-  dump->tap()->see("x", strided, Spans{all, {}});
+  dump->tap()->see("x", strided, Spans{all});
   dump->write();
   const Dumped found(folder.path("d.safetensors"));
   EXPECT_EQ(found["token"].type, RawType::kI64);

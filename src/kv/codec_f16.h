@@ -1,7 +1,10 @@
 // Keys and values as IEEE half, rounded to nearest even: the default.
 #pragma once
 
-#include "kv/codec_f32.h"
+#include <cstddef>
+#include <cstdint>
+
+#include "kv/page.h"
 #include "tensor/half.h"
 
 namespace verbatim {
@@ -10,15 +13,15 @@ struct F16Codec {
   static constexpr const char* kName = "f16";
   static constexpr std::int32_t kElementBytes = 2;
   static constexpr std::int64_t key_bytes(std::int32_t head_dim) {
-    return std::int64_t{kElementBytes} * 64 * head_dim;
+    return std::int64_t{kElementBytes} * kPagePositions * head_dim;
   }
   static constexpr std::int64_t value_bytes(std::int32_t head_dim) {
-    return std::int64_t{kElementBytes} * 64 * padded_head(head_dim);
+    return std::int64_t{kElementBytes} * kPagePositions * padded_head(head_dim);
   }
   static void store_key(const float* key, std::byte* keys, std::int32_t slot,
                         std::int32_t head_dim) {
     auto* to = static_cast<std::uint16_t*>(static_cast<void*>(keys));
-    for (std::int32_t f = 0; f < head_dim; ++f) to[f * 64 + slot] = to_f16(key[f]);
+    for (std::int32_t f = 0; f < head_dim; ++f) to[f * kPagePositions + slot] = to_f16(key[f]);
   }
   static void store_value(const float* value, std::byte* values, std::int32_t slot,
                           std::int32_t head_dim) {
@@ -29,7 +32,7 @@ struct F16Codec {
   template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {
     return V::load_f16(static_cast<const std::uint16_t*>(static_cast<const void*>(keys)) +
-                       feature * 64 + first_slot);
+                       feature * kPagePositions + first_slot);
   }
   template <typename V>
   static V load_values(const std::byte* values, std::int32_t slot, std::int32_t first_feature,

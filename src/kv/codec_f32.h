@@ -5,26 +5,23 @@
 #include <cstdint>
 #include <cstring>
 
-namespace verbatim {
+#include "kv/page.h"
 
-// Of one head in one page of 64 positions: keys feature-major [head_dim][64], then values row-major
-// [64][padded(head_dim)], so that sixteen lanes never read past a row.
-constexpr std::int32_t padded_head(std::int32_t head_dim) {
-  return (head_dim + 15) / 16 * 16;
-}
+namespace verbatim {
 
 struct F32Codec {
   static constexpr const char* kName = "f32";
   static constexpr std::int32_t kElementBytes = 4;
   static constexpr std::int64_t key_bytes(std::int32_t head_dim) {
-    return std::int64_t{kElementBytes} * 64 * head_dim;
+    return std::int64_t{kElementBytes} * kPagePositions * head_dim;
   }
   static constexpr std::int64_t value_bytes(std::int32_t head_dim) {
-    return std::int64_t{kElementBytes} * 64 * padded_head(head_dim);
+    return std::int64_t{kElementBytes} * kPagePositions * padded_head(head_dim);
   }
   static void store_key(const float* key, std::byte* keys, std::int32_t slot,
                         std::int32_t head_dim) {
-    for (std::int32_t f = 0; f < head_dim; ++f) std::memcpy(keys + 4 * (f * 64 + slot), key + f, 4);
+    for (std::int32_t f = 0; f < head_dim; ++f)
+      std::memcpy(keys + 4 * (f * kPagePositions + slot), key + f, 4);
   }
   static void store_value(const float* value, std::byte* values, std::int32_t slot,
                           std::int32_t head_dim) {
@@ -34,8 +31,8 @@ struct F32Codec {
   // Sixteen positions of one feature, and sixteen features of one position, in the caller's lanes.
   template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {
-    return V::load(static_cast<const float*>(static_cast<const void*>(keys)) + feature * 64 +
-                   first_slot);
+    return V::load(static_cast<const float*>(static_cast<const void*>(keys)) +
+                   feature * kPagePositions + first_slot);
   }
   template <typename V>
   static V load_values(const std::byte* values, std::int32_t slot, std::int32_t first_feature,

@@ -15,7 +15,7 @@ struct CodecList {
 };
 using KvCodecs = CodecList<F32Codec, F16Codec>;
 
-int kv_codec(
-    const char* name);  // index into KvCodecs::kNames; throws kInvalidArgument listing them
+// Index into KvCodecs::kNames; throws kInvalidArgument listing them.
+int kv_codec(const char* name);
 
 }  // namespace verbatim

@@ -6,11 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "kv/page.h"
 #include "tensor/tensor.h"
 
 namespace verbatim {
-
-constexpr std::int32_t kPagePositions = 64;
 
 struct KvLayout {
   std::int32_t layers = 0;

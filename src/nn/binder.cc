@@ -19,10 +19,6 @@ struct Binder::State {
 
 namespace {
 
-bool starts_with(std::string_view text, std::string_view front) {
-  return text.substr(0, front.size()) == front;
-}
-
 // A raw float tensor widened to float32.
 std::vector<float> widened(const RawTensor& raw) {
   const auto count = raw.bytes.size() / static_cast<std::size_t>(raw_type_bytes(raw.type));
@@ -122,8 +118,8 @@ const RawTensor& Binder::claim(const std::string& name) const {
 }
 
 const DeviceWeight* Binder::place(const Weight& weight, const std::string& name, Use use) const {
-  std::unique_ptr<const DeviceWeight> made = device_.prepare(weight, use);
-  const_cast<DeviceWeight&>(*made).name = name;  // NOLINT: nobody else holds it yet
+  std::unique_ptr<DeviceWeight> made = device_.prepare(weight, use);
+  made->name = name;
   state_->formats.insert(weight.format->name);
   store_.weights.push_back(std::move(made));
   return store_.weights.back().get();
@@ -205,7 +201,7 @@ void Binder::finish() const {
     if (state_->claimed.count(raw.name) != 0) continue;
     const bool known =
         std::any_of(state_->ignored.begin(), state_->ignored.end(),
-                    [&](const std::string& front) { return starts_with(raw.name, front); });
+                    [&](const std::string& front) { return raw.name.starts_with(front); });
     if (known) continue;
     fail(Code::kUnsupported, "%s in %s: a tensor that this model has no place for (%s, %s)",
          raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type),

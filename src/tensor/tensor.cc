@@ -10,11 +10,6 @@
 
 namespace verbatim {
 
-const char* dtype_name(DType dtype) {
-  static constexpr const char* kNames[] = {"f32", "f16", "bf16", "i8", "i32"};
-  return kNames[static_cast<std::size_t>(dtype)];
-}
-
 Tensor Tensor::slice(std::int64_t first_row, std::int64_t count) const {
   check(first_row >= 0 && count >= 0 && first_row + count <= rows,
         "a slice lies inside its tensor");
@@ -28,6 +23,7 @@ Tensor host_rows(std::span<const float> values, std::int64_t rows) {
   const std::int64_t cols = rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows;
   check(rows == 0 || cols * rows == static_cast<std::int64_t>(values.size()), "whole rows");
   Tensor view;
+  // A Tensor says nothing about who may write; ops write to their results alone.
   view.data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(values.data())));
   view.rows = rows;
   view.cols = cols;

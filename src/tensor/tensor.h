@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 
@@ -17,7 +19,6 @@ constexpr std::int64_t dtype_bytes(DType dtype) {
   constexpr std::array<std::int64_t, 5> kBytes{4, 2, 2, 1, 4};
   return kBytes[static_cast<std::size_t>(dtype)];
 }
-const char* dtype_name(DType dtype);  // "f32", "bf16", ...
 
 template <typename T>
 struct DTypeOf;
@@ -60,7 +61,8 @@ struct Tensor {
   }
 };
 
-// A view of floats that somebody else owns, as one tensor of `rows` rows.
+// A view of floats that somebody else owns, as one tensor of `rows` rows: input that nothing
+// writes.
 Tensor host_rows(std::span<const float> values, std::int64_t rows);
 
 // Owns bytes, here or on a device, and knows how to give them back.

@@ -183,11 +183,6 @@ TEST(DType, EveryTypeHasItsSizeAndName) {
   EXPECT_EQ(dtype_bytes(DType::kBF16), 2);
   EXPECT_EQ(dtype_bytes(DType::kI8), 1);
   EXPECT_EQ(dtype_bytes(DType::kI32), 4);
-  EXPECT_STREQ(dtype_name(DType::kF32), "f32");
-  EXPECT_STREQ(dtype_name(DType::kF16), "f16");
-  EXPECT_STREQ(dtype_name(DType::kBF16), "bf16");
-  EXPECT_STREQ(dtype_name(DType::kI8), "i8");
-  EXPECT_STREQ(dtype_name(DType::kI32), "i32");
 }
 
 }  // namespace

@@ -15,22 +15,16 @@ namespace verbatim {
 class Checkpoint;
 struct WeightFormat;
 
-// Which activations meet the weight: float rows, or rows rounded to int8 (the int8 formats).
-enum class Activations : std::uint8_t { kFloat };
-
 struct Weight {
   const WeightFormat* format = nullptr;
   std::int32_t out_features = 0;
   std::int32_t in_features = 0;
-  // Input features that share a scale; a property of the tensor. 0: no scales.
-  std::int32_t group = 0;
   // Which is which the format knows: codes, scales, zeros, order.
   std::array<std::span<const std::byte>, 4> planes;
 };
 
 struct WeightFormat {
   const char* name;  // as the log spells it: "bf16"
-  Activations activations;
   // Input features are summed in one chain of fused multiply-adds from zero; the chain that starts
   // at `first` ends at the result, and the chains' sums are added in order.
   std::int32_t (*segment_end)(const Weight&, std::int32_t first);

@@ -67,21 +67,18 @@ void decode_half(const Weight& weight, std::int32_t row, std::span<float> out) {
 }  // namespace
 
 const WeightFormat kFormatF32{.name = "f32",
-                              .activations = Activations::kFloat,
                               .segment_end = segment_end,
                               .recognise = recognise<RawType::kF32>,
                               .read = read<RawType::kF32, kFormatF32>,
                               .decode_row = decode_f32,
                               .element_bytes = 4};
 const WeightFormat kFormatF16{.name = "f16",
-                              .activations = Activations::kFloat,
                               .segment_end = segment_end,
                               .recognise = recognise<RawType::kF16>,
                               .read = read<RawType::kF16, kFormatF16>,
                               .decode_row = decode_half<from_f16>,
                               .element_bytes = 2};
 const WeightFormat kFormatBF16{.name = "bf16",
-                               .activations = Activations::kFloat,
                                .segment_end = segment_end,
                                .recognise = recognise<RawType::kBF16>,
                                .read = read<RawType::kBF16, kFormatBF16>,
@@ -95,11 +92,7 @@ Weight dense_weight(const WeightFormat& format, std::span<const std::byte> bytes
   check(bytes.size() ==
             static_cast<std::size_t>(out) * static_cast<std::size_t>(in) * format.element_bytes,
         "a dense weight has the bytes of its shape");
-  return {.format = &format,
-          .out_features = out,
-          .in_features = in,
-          .group = 0,
-          .planes = {bytes, {}, {}, {}}};
+  return {.format = &format, .out_features = out, .in_features = in, .planes = {bytes, {}, {}, {}}};
 }
 
 }  // namespace verbatim

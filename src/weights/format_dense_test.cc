@@ -1,15 +1,14 @@
 // The dense formats: values, the order of sums, and refusals that name tensor, shape and file.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/scratch_folder.h"
 #include "checkpoint/write_safetensors.h"
-#include "tensor/half.h"
 #include "weights/format.h"
+#include "weights/test_values.h"
 
 namespace verbatim {
 namespace {
@@ -22,20 +21,9 @@ float value_at(std::int32_t row, std::int32_t column) {
 }
 
 std::vector<std::byte> stored(const WeightFormat& format) {
-  std::vector<std::byte> bytes;
-  for (std::int32_t i = 0; i < kOut * kIn; ++i) {
-    const float value = value_at(i / kIn, i % kIn);
-    std::array<std::byte, 4> element{};
-    const std::uint16_t half = &format == &kFormatF16 ? to_f16(value) : to_bf16(value);
-    if (format.element_bytes == 4) {
-      std::memcpy(element.data(), &value, 4);
-    } else {
-      std::memcpy(element.data(), &half, 2);
-    }
-    bytes.insert(bytes.end(), element.begin(),
-                 element.begin() + static_cast<std::ptrdiff_t>(format.element_bytes));
-  }
-  return bytes;
+  std::vector<float> values;
+  for (std::int32_t i = 0; i < kOut * kIn; ++i) values.push_back(value_at(i / kIn, i % kIn));
+  return verbatim::stored(format, values);
 }
 
 RawType stored_type(const WeightFormat& format) {

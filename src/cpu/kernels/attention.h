@@ -34,7 +34,7 @@ class Attention {
       : call_(call),
         view_{call},
         queries_(call.rows * call.group),
-        context_stride_(view_.padded(call.head_dim)),
+        context_stride_(padded_head(call.head_dim)),
         maxima_(static_cast<float*>(static_cast<void*>(call.scratch))),
         sums_(maxima_ + std::int64_t{queries_} * V::kLanes),
         contexts_(sums_ + std::int64_t{queries_} * V::kLanes),

@@ -16,7 +16,7 @@ namespace verbatim {
 namespace {
 
 using Lanes = scalar::Lanes;
-constexpr std::int64_t kPage = 64;
+constexpr std::int64_t kPage = kPagePositions;
 
 struct CodecOps {
   const char* name;
@@ -55,7 +55,7 @@ struct Shape {
 // One KV head of one sequence. Bytes that were never stored, padding included, are `filler`.
 struct Cache {
   Cache(const CodecOps& codec, const Shape& shape, std::uint8_t filler) : ops(codec) {
-    TestNumbers numbers(static_cast<std::uint32_t>(shape.head_dim));
+    TestValues numbers(static_cast<std::uint32_t>(shape.head_dim));
     const std::int32_t dim = shape.head_dim;
     const auto bytes = static_cast<std::size_t>(ops.key_bytes(dim) + ops.value_bytes(dim));
     for (std::int64_t p = 0; p < shape.end(); ++p) {
@@ -87,7 +87,7 @@ struct Cache {
 };
 
 std::vector<float> queries(const Shape& shape) {
-  TestNumbers numbers(99);
+  TestValues numbers(99);
   return numbers.uniforms(shape.rows * shape.stride(), shape.q_scale);
 }
 float scale_of(const Shape& shape) {

@@ -105,7 +105,7 @@ struct AttentionTile {
   [[gnu::noinline]] static void mix_tile(const AttentionTileCall& call, const float* weights,
                                          float* context) {
     constexpr std::int32_t kWide = wide(kCount);
-    const std::int64_t stride = AttentionView<V>::padded(call.head_dim);
+    const std::int64_t stride = padded_head(call.head_dim);
     std::int32_t feature = 0;
     for (; feature + kWide * V::kLanes <= stride; feature += kWide * V::kLanes) {
       mix_block<kCount, kWide>(call, weights, feature, context + feature);
@@ -118,7 +118,7 @@ struct AttentionTile {
   template <int kCount, int kWide>
   static void mix_block(const AttentionTileCall& call, const float* weights, std::int32_t feature,
                         float* context) {
-    const std::int64_t stride = AttentionView<V>::padded(call.head_dim);
+    const std::int64_t stride = padded_head(call.head_dim);
     V sum[kCount * kWide];
     unroll<kCount * kWide>([&](auto i) {
       constexpr int kSum = decltype(i)::value;

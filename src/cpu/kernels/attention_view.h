@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/kernel_table.h"
+#include "kv/page.h"
 
 namespace verbatim {
 
@@ -21,10 +22,7 @@ struct AttentionSlots {  // of one page
 // A template over the lanes only so that each instruction set has its own code.
 template <typename V>
 struct AttentionView {
-  static constexpr std::int32_t kPage = 64;
-  static constexpr std::int64_t padded(std::int32_t head_dim) {
-    return (head_dim + V::kLanes - 1) / V::kLanes * V::kLanes;
-  }
+  static constexpr std::int32_t kPage = kPagePositions;
   const AttentionCall& call;
 
   std::int64_t first_page() const { return first_position(call.position) / kPage; }
@@ -57,8 +55,7 @@ std::size_t attention_scratch_bytes(std::int32_t group, std::int32_t head_dim,
                                     std::int64_t positions) {
   constexpr std::int64_t kPage = AttentionView<V>::kPage;
   const std::int64_t pages = (positions + kPage - 1) / kPage + 1;  // they may begin inside one
-  const std::int64_t per_query =
-      2 * V::kLanes + AttentionView<V>::padded(head_dim) + pages * kPage + head_dim;
+  const std::int64_t per_query = 2 * V::kLanes + padded_head(head_dim) + pages * kPage + head_dim;
   return sizeof(float) * static_cast<std::size_t>(kAttentionRows * group * per_query);
 }
 

@@ -22,7 +22,7 @@ struct Problem {
 
 struct Data {
   explicit Data(const Problem& p) {
-    TestNumbers numbers(static_cast<std::uint32_t>(p.channels * 100 + p.kernel));
+    TestValues numbers(static_cast<std::uint32_t>(p.channels * 100 + p.kernel));
     x = numbers.uniforms((p.rows + p.kernel - 1) * p.x_stride());
     weights = numbers.uniforms(std::int64_t{p.channels} * p.kernel);
     bias = numbers.uniforms(p.channels);

@@ -14,7 +14,7 @@ constexpr std::int64_t kSizes[] = {1, 7, 15, 16, 17, 33, 48, 100, 1000};
 
 TEST(Swiglu, EveryTableGivesTheBitsOfItsDefinition) {
   for (const std::int64_t n : kSizes) {
-    TestNumbers numbers(static_cast<std::uint32_t>(n));
+    TestValues numbers(static_cast<std::uint32_t>(n));
     const std::vector<float> gate = numbers.uniforms(n, 20.0F);
     const std::vector<float> up = numbers.uniforms(n, 2.0F);
     std::vector<float> expected(gate.size());
@@ -38,7 +38,7 @@ TEST(Swiglu, EveryTableGivesTheBitsOfItsDefinition) {
 
 TEST(Add, EveryTableAddsEveryElementOnce) {
   for (const std::int64_t n : kSizes) {
-    TestNumbers numbers(static_cast<std::uint32_t>(n) + 1);
+    TestValues numbers(static_cast<std::uint32_t>(n) + 1);
     const std::vector<float> x = numbers.uniforms(n);
     const std::vector<float> y = numbers.uniforms(n);
     for (const KernelTable* table : tables_here()) {
@@ -69,7 +69,7 @@ std::vector<float> rotated(const std::vector<float>& head, const std::vector<flo
 
 TEST(Rope, EveryTableRoundsThreeTimes) {
   for (const std::int32_t dim : {2, 6, 16, 20, 32, 34, 64, 96, 128, 130, 256}) {
-    TestNumbers numbers(static_cast<std::uint32_t>(dim));
+    TestValues numbers(static_cast<std::uint32_t>(dim));
     const std::vector<float> head = numbers.uniforms(dim, 4.0F);
     std::vector<float> cos;
     std::vector<float> sin;
@@ -98,7 +98,7 @@ void expect_arg_max(const std::vector<float>& values, std::int64_t expected, con
 
 TEST(ArgMax, FindsTheLargestWhereverItStands) {
   for (const std::int64_t n : {1, 2, 16, 31, 33, 511, 512, 513, 1100}) {
-    TestNumbers numbers(static_cast<std::uint32_t>(n));
+    TestValues numbers(static_cast<std::uint32_t>(n));
     for (std::int64_t at = 0; at<n; at += n> 64 ? 37 : 1) {
       std::vector<float> values = numbers.uniforms(n);
       values[static_cast<std::size_t>(at)] = 1.5F;
@@ -133,7 +133,7 @@ TEST(ArgMax, NanIsSmallest) {
 }
 
 TEST(Elementwise, BitsAreTheRecordedOnes) {
-  TestNumbers numbers(3);
+  TestValues numbers(3);
   const std::vector<float> gate = numbers.uniforms(1005, 30.0F);
   const std::vector<float> up = numbers.uniforms(1005);
   const std::vector<float> angles = numbers.uniforms(100);

@@ -70,7 +70,7 @@ struct Numbers {
   ProbeNumbers view() const { return {a, b, c, whole, halves, pairs}; }
 };
 
-std::uint16_t some_half(TestNumbers& random) {
+std::uint16_t some_half(TestValues& random) {
   return to_bf16(random.uniform() * 8.0F);
 }
 
@@ -88,7 +88,7 @@ void expect_scalar_bits(const Numbers& numbers) {
 }
 
 TEST(Isa, EveryOperationGivesTheBitsOfThePlainArray) {
-  TestNumbers random(1);
+  TestValues random(1);
   for (int round = 0; round < 2000; ++round) {
     Numbers numbers;
     for (int i = 0; i < 16; ++i) {

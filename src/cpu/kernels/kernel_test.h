@@ -1,6 +1,5 @@
-// What the kernel tests share: numbers that are the same on every machine, the tables that run
-// here, and a digest whose expected value stands in the test, so that machines which never meet
-// compare their bits.
+// What the kernel tests share: the tables that run here, and a digest whose expected value stands
+// in the test, so that machines which never meet compare their bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,26 +11,9 @@
 #include <vector>
 
 #include "cpu/kernel_table.h"
+#include "weights/test_values.h"
 
 namespace verbatim {
-
-class TestNumbers {
- public:
-  explicit TestNumbers(std::uint32_t seed) : state_(seed * 2654435761U + 1U) {}
-  float uniform() {  // in [-1, 1), with 24 bits
-    state_ = state_ * 1664525U + 1013904223U;
-    return static_cast<float>(static_cast<std::int32_t>(state_ >> 8) - (1 << 23)) /
-           static_cast<float>(1 << 23);
-  }
-  std::vector<float> uniforms(std::int64_t count, float scale = 1.0F) {
-    std::vector<float> made(static_cast<std::size_t>(count));
-    for (float& value : made) value = scale * uniform();
-    return made;
-  }
-
- private:
-  std::uint32_t state_;
-};
 
 inline std::vector<const KernelTable*> tables_here() {
   std::vector<const KernelTable*> here;

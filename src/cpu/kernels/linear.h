@@ -167,6 +167,7 @@ void run_blocks(const LinearCall& call) {
 
 template <typename V, typename Panels>
 void run_linear(const LinearCall& call) {
+  static_assert(kStreamRows == 4);
   switch (call.rows) {
     case 1:
       return stream_rows<V, Panels, 1>(call);

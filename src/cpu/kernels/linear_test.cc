@@ -2,7 +2,6 @@
 // segment_end and one chain of fused multiply-adds per segment.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -10,21 +9,10 @@
 #include "cpu/kernels/kernel_test.h"
 #include "cpu/kernels/linear_shapes.h"
 #include "cpu/kernels/math.h"
-#include "tensor/half.h"
 #include "tensor/tensor.h"
 
 namespace verbatim {
 namespace {
-
-std::vector<std::byte> encode(const WeightFormat& format, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * format.element_bytes);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t half = &format == &kFormatF16 ? to_f16(values[i]) : to_bf16(values[i]);
-    const void* from = format.element_bytes == 4 ? static_cast<const void*>(&values[i]) : &half;
-    std::memcpy(bytes.data() + i * format.element_bytes, from, format.element_bytes);
-  }
-  return bytes;
-}
 
 struct Parts {  // of the epilogue
   bool bias = false;
@@ -48,9 +36,9 @@ struct Problem {
   Problem(const WeightFormat& format, std::int64_t rows_, std::int32_t in_, std::int32_t out_,
           Parts parts_ = kPlain, std::int64_t x_stride_ = 0)
       : rows(rows_), in(in_), out(out_), parts(parts_), x_stride(x_stride_ == 0 ? in_ : x_stride_) {
-    TestNumbers random(static_cast<std::uint32_t>(rows * 31 + in * 7 + out));
+    TestValues random(static_cast<std::uint32_t>(rows * 31 + in * 7 + out));
     x = random.uniforms((rows - 1) * x_stride + in);
-    w = encode(format, random.uniforms(std::int64_t{in} * out));
+    w = stored(format, random.uniforms(std::int64_t{in} * out));
     bias = random.uniforms(out);
     gain = random.uniforms(out);
     residual = random.uniforms(rows * residual_stride());

@@ -132,7 +132,7 @@ TEST(KernelMath, TheLeftTailOfGeluDoesNotCancel) {
 
 std::vector<float> arguments() {
   std::vector<float> x{0.0F, -0.0F, 1.0F, -1.0F, 1e30F, -1e30F, 88.0F, -88.0F, -87.3365F, -12.4F};
-  TestNumbers numbers(1);
+  TestValues numbers(1);
   for (const float scale : {0.01F, 1.0F, 8.0F, 100.0F}) {
     for (int i = 0; i < 1500; ++i) x.push_back(scale * numbers.uniform());
   }

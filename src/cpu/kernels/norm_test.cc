@@ -40,7 +40,7 @@ std::vector<float> definition(const std::vector<float>& x, const std::vector<flo
 
 TEST(RmsNorm, EveryTableGivesTheBitsOfItsDefinition) {
   for (const std::int64_t n : kWidths) {
-    TestNumbers numbers(static_cast<std::uint32_t>(n));
+    TestValues numbers(static_cast<std::uint32_t>(n));
     const std::vector<float> x = numbers.uniforms(n, 3.0F);
     const std::vector<float> gain = numbers.uniforms(n);
     for (const KernelTable* table : tables_here()) {
@@ -52,7 +52,7 @@ TEST(RmsNorm, EveryTableGivesTheBitsOfItsDefinition) {
 
 TEST(RmsNorm, IsWithinThreeUlpsOfDouble) {
   for (const std::int64_t n : kWidths) {
-    TestNumbers numbers(static_cast<std::uint32_t>(n) + 100);
+    TestValues numbers(static_cast<std::uint32_t>(n) + 100);
     const std::vector<float> x = numbers.uniforms(n, 50.0F);
     const std::vector<float> gain(x.size(), 1.0F);
     double squares = 0;
@@ -75,7 +75,7 @@ TEST(RmsNorm, ARowOfZerosStaysZero) {
 }
 
 TEST(RmsNorm, BitsAreTheRecordedOnes) {
-  TestNumbers numbers(7);
+  TestValues numbers(7);
   const std::vector<float> x = numbers.uniforms(1543, 5.0F);
   const std::vector<float> gain = numbers.uniforms(1543);
   for (const KernelTable* table : tables_here()) {

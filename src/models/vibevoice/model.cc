@@ -227,7 +227,7 @@ void VibeVoice::decode(std::span<const Stage> stages, DecodeBatch& batch,
   Device& last = *stages.back().device;
   const ArenaScope scratch(last.arena());
   Tensor x = first.embed(*embed_tokens_, batch.rows());
-  const Spans spans{batch.spans(), {}};
+  const Spans spans{batch.spans()};
   trace.on(first, spans)("x", x);
   x = decoder_->forward(stages, x, batch.spans(), trace);
   if (const Trace dec = trace.at("dec");
@@ -243,7 +243,7 @@ void VibeVoice::decode(std::span<const Stage> stages, DecodeBatch& batch,
 void VibeVoice::answer(Device& dev, const Tensor& x, DecodeBatch& batch, const Trace& trace) const {
   const Tensor picked = dev.pick(x, batch.sought());
   const Tensor norm = dev.rms_norm(picked, norm_, config_.decoder.rms_norm_eps);
-  const Spans spans{batch.sought_spans(), {}};
+  const Spans spans{batch.sought_spans()};
   const Trace here = trace.on(dev, spans);
   const auto count = static_cast<std::size_t>(norm.rows);
   bool needs_logits = here.wants("logits") || here.wants("step.logits");
