@@ -26,10 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStackable[] = {"lines",         "text", "json", "verbose_json",
                                            "diarized_json", "rttm", "ctm"};
 
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
-
 // What a reader at a terminal wants and no --format names: a line a segment.
 std::string write_lines(const Transcript& transcript, const WriterOptions&) {
   std::string lines;
@@ -43,16 +39,16 @@ constexpr Writer kLinesWriter{"lines", "text/plain; charset=utf-8", "txt", write
 std::vector<const Writer*> find_writers(const std::vector<std::string>& names) {
   std::vector<const Writer*> writers;
   for (const std::string& name : names) {
-    bool known = false;
-    std::string allowed;
-    for (const Writer* const writer : verbatim::writers()) {
-      known = known || name == writer->name;
-      allowed += (allowed.empty() ? "" : ", ") + std::string(writer->name);
-    }
-    if (!known)
+    const std::span<const Writer* const> all = verbatim::writers();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Writer* writer) { return name == writer->name; });
+    if (found == all.end()) {
+      std::string allowed;
+      for (const Writer* const writer : all) append_listed(allowed, writer->name);
       fail(Code::kInvalidArgument, "--format: expected one or several of %s, found '%s'",
            allowed.c_str(), name.c_str());
-    writers.push_back(&find_writer(name));
+    }
+    writers.push_back(*found);
   }
   return writers;
 }
@@ -69,19 +65,8 @@ bool is_regular(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// 0, or the error number.
-int print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
 [[noreturn]] void fail_stdout(int error) {
-  fail(Code::kIo, "stdout: cannot be written: %s", reason(error).c_str());
+  fail(Code::kIo, "stdout: cannot be written: %s", system_message(error).c_str());
 }
 
 using FileId = std::pair<dev_t, ino_t>;
@@ -101,7 +86,8 @@ void check_writable(const char* flag, const std::string& path) {
     if (S_ISDIR(about.st_mode))
       fail(Code::kIo, "%s: %s is a folder, expected a file to write", flag, path.c_str());
     if (::access(path.c_str(), W_OK) != 0)
-      fail(Code::kIo, "%s: %s cannot be written: %s", flag, path.c_str(), reason(errno).c_str());
+      fail(Code::kIo, "%s: %s cannot be written: %s", flag, path.c_str(),
+           system_message(errno).c_str());
     // A device or a pipe is written as it is, and so is what /dev/stdout was redirected to.
     if (!S_ISREG(about.st_mode) || path.starts_with("/dev/")) return;
   }
@@ -114,11 +100,11 @@ void check_writable(const char* flag, const std::string& path) {
          folder.c_str());
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     fail(Code::kIo, "%s: %s cannot be written: the folder %s: %s", flag, path.c_str(),
-         folder.c_str(), reason(errno).c_str());
+         folder.c_str(), system_message(errno).c_str());
 }
 
 void write_stdout(std::string_view text) {
-  if (const int error = print(text); error != 0) fail_stdout(error);
+  if (const int error = write_all(STDOUT_FILENO, text); error != 0) fail_stdout(error);
 }
 
 Results::Results(const ResultFlags& flags, std::span<const Input> inputs)
@@ -225,7 +211,7 @@ void Results::print_ready() {
   while (next_ < waiting_.size() && waiting_[next_]) {
     const std::string body = std::move(*waiting_[next_]);
     ++next_;
-    if (const int error = print(body); error != 0) {
+    if (const int error = write_all(STDOUT_FILENO, body); error != 0) {
       is_lost_ = true;
       fail_stdout(error);
     }
