@@ -24,7 +24,9 @@ std::int32_t pages_for(std::int64_t positions) {
   return static_cast<std::int32_t>((positions + kPagePositions - 1) / kPagePositions);
 }
 
-constexpr std::int64_t kMostPages = std::int64_t{1} << 30;  // of a pool, whose ids are 32 bits
+// Of a pool: a billion positions, years of audio. What a config.json claims beyond that would only
+// fill memory with the ids of its pages.
+constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
 
 std::int64_t chosen_context(const EngineOptions& options, const Model& model) {
   const std::int64_t made_for = model.info().max_context;
@@ -94,7 +96,9 @@ Placement place(const EngineOptions& options, const Checkpoint& checkpoint, cons
   made.codec = kv_codec(options.kv.c_str());
   made.context = chosen_context(options, *model);
   if (made.context > kMostPages * kPagePositions / options.slots) {
-    fail(Code::kExhausted, "a context of %lld positions for %d slots: at most %lld are possible",
+    fail(Code::kExhausted,
+         "a context of %lld positions for %d slots: at most %lld are possible; --max-context asks "
+         "for fewer",
          static_cast<long long>(made.context), options.slots,
          static_cast<long long>(kMostPages * kPagePositions / options.slots));
   }

@@ -143,8 +143,12 @@ TEST(Placement, AMinuteOfAudioHasItsPrice) {
   EXPECT_DOUBLE_EQ(placed(options).kv_bytes_per_minute, minute / 2);
 }
 
-TEST(Placement, ContextsBeyondTheIdsOfPagesAreRefused) {
+TEST(Placement, TheLongestContextIsSizedAndLongerOnesAreRefused) {
   EngineOptions options = small_options();
+  options.max_context = std::int64_t{1} << 30;
+  EXPECT_EQ(placed(options).memory.kv, (kPageBytes << 24));
+  ++options.max_context;
+  EXPECT_TRUE(contains(message_of(Code::kExhausted, [&] { placed(options); }), "1073741825"));
   options.max_context = std::int64_t{1} << 40;
   EXPECT_TRUE(contains(message_of(Code::kExhausted, [&] { placed(options); }), "1099511627776"));
 }
