@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
+#include <limits>
 
 #include "base/json.h"
 #include "checkpoint/checkpoint.h"
@@ -66,23 +67,21 @@ void expect_flag(const JsonObject& from, std::string_view field, bool expected) 
   }
 }
 
-// An epsilon of zero would make silence no number.
-double positive(const JsonObject& from, std::string_view field, double fallback) {
-  const double value = from.number_or(field, fallback);
-  if (!(value > 0)) {
-    fail(Code::kCorrupt, "%s: expected a number above 0, found %g", from.name(field).c_str(),
-         value);
+// The lanes compute in floats, which must hold it.
+float within_float(const JsonObject& from, std::string_view field, double value, double low) {
+  constexpr auto kHigh = static_cast<double>(std::numeric_limits<float>::max());
+  if (!(value >= low && value <= kHigh)) {
+    fail(Code::kCorrupt, "%s: expected a number from %g to %g, found %g", from.name(field).c_str(),
+         low, kHigh, value);
   }
-  return value;
+  return static_cast<float>(value);
 }
 
-double not_negative(const JsonObject& from, std::string_view field) {
-  const double value = from.number_or(field, 0);
-  if (value < 0) {
-    fail(Code::kCorrupt, "%s: expected a number from 0 on, found %g", from.name(field).c_str(),
-         value);
-  }
-  return value;
+constexpr auto kLeast = static_cast<double>(std::numeric_limits<float>::min());
+
+// An epsilon of zero would make silence no number.
+float epsilon(const JsonObject& from, std::string_view field, double fallback) {
+  return within_float(from, field, from.number_or(field, fallback), kLeast);
 }
 
 void check_encoder(const EncoderConfig& made, const JsonObject& from, const char* ratios,
@@ -118,8 +117,8 @@ EncoderConfig original_encoder(const JsonObject& from) {
   made.ratios = small_integers(from, "encoder_ratios");
   std::reverse(made.ratios.begin(), made.ratios.end());
   made.depths = small_integers(from, "encoder_depths");
-  made.eps = static_cast<float>(positive(from, "layernorm_eps", 1e-5));
-  made.fix_std = static_cast<float>(not_negative(from, "fix_std"));
+  made.eps = epsilon(from, "layernorm_eps", 1e-5);
+  made.fix_std = within_float(from, "fix_std", from.number_or("fix_std", 0), 0);
   check_encoder(made, from, "encoder_ratios", "encoder_depths");
   return made;
 }
@@ -135,10 +134,11 @@ EncoderConfig transformers_encoder(const JsonObject& from) {
   made.depths = small_integers(from, "depths");
   made.kernel_size = static_cast<std::int32_t>(from.integer_or("kernel_size", 7, 1, 255));
   made.ffn_expansion = static_cast<std::int32_t>(from.integer_or("ffn_expansion", 4, 1, 64));
-  made.eps = static_cast<float>(positive(from, "rms_norm_eps", 1e-5));
+  made.eps = epsilon(from, "rms_norm_eps", 1e-5);
   // vae_std is the width of the wide draw, 1 / 0.8 of fix_std, unless the factor stands apart.
-  const double scaling = positive(from, "vae_scaling_factor", 1);
-  made.fix_std = static_cast<float>(not_negative(from, "vae_std") / scaling * 0.8);
+  const double scaling = from.number_or("vae_scaling_factor", 1);
+  within_float(from, "vae_scaling_factor", scaling, kLeast);
+  made.fix_std = within_float(from, "vae_std", from.number_or("vae_std", 0) / scaling * 0.8, 0);
   check_encoder(made, from, "downsampling_ratios", "depths");
   return made;
 }
@@ -173,7 +173,7 @@ void read_decoder(const JsonObject& from, Config& made) {
     fail(Code::kCorrupt, "%s: expected an even number, found %d", from.name("head_dim").c_str(),
          decoder.head_dim);
   }
-  decoder.rms_norm_eps = static_cast<float>(positive(from, "rms_norm_eps", 1e-6));
+  decoder.rms_norm_eps = epsilon(from, "rms_norm_eps", 1e-6);
   made.vocab_size = static_cast<std::int32_t>(from.integer("vocab_size", 1, 1 << 24));
   made.max_position_embeddings = from.integer_or("max_position_embeddings", 131072, 1, 1LL << 40);
   made.tie_word_embeddings = from.boolean_or("tie_word_embeddings", false);
@@ -184,10 +184,7 @@ void read_decoder(const JsonObject& from, Config& made) {
   const JsonObject rope = nested ? from.object("rope_parameters") : from;
   if (nested) expect_text(rope, "rope_type", "default");
   made.rope_theta = rope.number("rope_theta");
-  if (!(made.rope_theta > 0)) {
-    fail(Code::kCorrupt, "%s: expected a number above 0, found %g", rope.name("rope_theta").c_str(),
-         made.rope_theta);
-  }
+  within_float(rope, "rope_theta", made.rope_theta, kLeast);
 }
 
 void read_preprocessor(const Checkpoint& checkpoint, Config& made) {

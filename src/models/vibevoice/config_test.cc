@@ -200,10 +200,13 @@ TEST(VibeVoiceConfig, ImpossibleNumbersOfTheDecoderAreRefusedByName) {
       {"decoder_config.max_position_embeddings", "0"},
       {"decoder_config.rms_norm_eps", "0"},
       {"decoder_config.rms_norm_eps", "-1e-6"},
+      {"decoder_config.rms_norm_eps", "1e-60"},  // 0 as a float
+      {"decoder_config.rms_norm_eps", "1e60"},
       {"decoder_config.rms_norm_eps", "\"small\""},
       {"decoder_config.rope_theta", nullptr},
       {"decoder_config.rope_theta", "0"},
       {"decoder_config.rope_theta", "-1"},
+      {"decoder_config.rope_theta", "1e300"},
       {"decoder_config.tie_word_embeddings", "1"},
   };
   expect_refused(kOriginalFolder, kConfig, all);
@@ -253,6 +256,7 @@ TEST(VibeVoiceConfig, ImpossibleNumbersOfAnEncoderAreRefusedByName) {
       {"acoustic_tokenizer_config.layernorm_eps", "0"},
       {"acoustic_tokenizer_config.layernorm_eps", "-1e-5"},
       {"acoustic_tokenizer_config.fix_std", "-0.5"},
+      {"acoustic_tokenizer_config.fix_std", "1e60"},
   };
   expect_refused(kOriginalFolder, kConfig, all);
   const Wrong transformers[] = {

@@ -11,10 +11,6 @@ const char* word(Which which) {
   return which == Which::kAcoustic ? "acoustic" : "semantic";
 }
 
-std::string number(std::size_t value) {
-  return std::to_string(value);
-}
-
 }  // namespace
 
 Names::Names(const Checkpoint& checkpoint) {
@@ -30,8 +26,7 @@ Names::Names(const Checkpoint& checkpoint) {
   constexpr std::string_view kFirst = "layers.0.input_layernorm.weight";
   const RawTensor* found = nullptr;
   for (const RawTensor& raw : checkpoint.tensors()) {
-    const std::string_view name = raw.name;
-    if (name.size() < kFirst.size() || name.substr(name.size() - kFirst.size()) != kFirst) continue;
+    if (!raw.name.ends_with(kFirst)) continue;
     if (found != nullptr) {
       fail(Code::kCorrupt, "%s and %s: two tensors that could begin the language model",
            found->name.c_str(), raw.name.c_str());
@@ -39,7 +34,7 @@ Names::Names(const Checkpoint& checkpoint) {
     found = &raw;
   }
   if (found == nullptr)
-    checkpoint.tensor(std::string("model.language_model.") + std::string(kFirst));
+    found = &checkpoint.tensor(std::string("model.language_model.") + std::string(kFirst));
   decoder_ = found->name.substr(0, found->name.size() - kFirst.size());
   if (!decoder_.empty()) decoder_.pop_back();
   for (const char* name : {"lm_head", "language_model.lm_head"}) {
@@ -53,14 +48,15 @@ std::string Names::encoder(Which which) const {
 }
 
 std::string Names::down(std::size_t stage) const {
-  if (original_) return "downsample_layers." + number(stage) + ".0.conv.conv";
-  return stage == 0 ? "stem.conv.conv" : "conv_layers." + number(stage - 1) + ".conv.conv";
+  if (original_) return "downsample_layers." + std::to_string(stage) + ".0.conv.conv";
+  return stage == 0 ? "stem.conv.conv" : "conv_layers." + std::to_string(stage - 1) + ".conv.conv";
 }
 
 std::string Names::block(std::size_t stage, int index) const {
   const std::string last = std::to_string(index);
-  if (original_) return "stages." + number(stage) + "." + last;
-  return (stage == 0 ? std::string("stem") : "conv_layers." + number(stage - 1)) + ".stage." + last;
+  if (original_) return "stages." + std::to_string(stage) + "." + last;
+  return (stage == 0 ? std::string("stem") : "conv_layers." + std::to_string(stage - 1)) +
+         ".stage." + last;
 }
 
 std::string Names::mixer() const {

@@ -1,6 +1,9 @@
 // Text between special tokens is encoded in one piece, so that words join over its parts.
 #include "models/vibevoice/prompt.h"
 
+#include <array>
+#include <charconv>
+
 #include "base/error.h"
 #include "text/tokenizer.h"
 #include "transcript/options.h"
@@ -52,11 +55,11 @@ std::string_view trimmed(std::string_view text) {
   while (again && !text.empty()) {
     again = false;
     for (const std::string_view space : kSpaces) {
-      if (text.substr(0, space.size()) == space) {
+      if (text.starts_with(space)) {
         text.remove_prefix(space.size());
         again = true;
       }
-      if (text.size() >= space.size() && text.substr(text.size() - space.size()) == space) {
+      if (text.ends_with(space)) {
         text.remove_suffix(space.size());
         again = true;
       }
@@ -77,7 +80,12 @@ std::string context_text(const SessionOptions& options, Layout layout) {
 }
 
 std::string duration_text(std::int64_t samples, std::int32_t sample_rate_hz) {
-  return formatted("%.2f", static_cast<double>(samples) / static_cast<double>(sample_rate_hz));
+  // Not printf, which would write a comma where the host program has set such a locale.
+  std::array<char, 64> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                 static_cast<double>(samples) / static_cast<double>(sample_rate_hz),
+                                 std::chars_format::fixed, 2);
+  return std::string(digits.data(), end.ptr);
 }
 
 Prompt make_prompt(const Tokenizer& tokenizer, std::string_view context,
