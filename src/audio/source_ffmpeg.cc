@@ -145,7 +145,7 @@ class FfmpegSupply : public ByteSupply {
   std::string first_error() const {
     std::string_view line = std::string_view(errors_).substr(0, errors_.find('\n'));
     constexpr std::string_view kOwnName = "/dev/fd/3: ";
-    if (line.substr(0, kOwnName.size()) == kOwnName) line.remove_prefix(kOwnName.size());
+    if (line.starts_with(kOwnName)) line.remove_prefix(kOwnName.size());
     std::string text(line.empty() ? "it gave no reason" : line);
     if (const std::size_t address = text.find(" @ 0x"); address != std::string::npos)
       text.erase(address, std::min(text.find(']', address), text.size()) - address);

@@ -42,7 +42,7 @@ std::string value_of(std::string_view text, std::string_view key) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.substr(0, key.size()) != key) continue;
+    if (!line.starts_with(key)) continue;
     const std::string_view rest = line.substr(key.size());
     const std::size_t begin = rest.find_first_not_of(" \t:");
     if (begin == 0) continue;  // the key goes on: "cpu" against "cpus"

@@ -126,8 +126,7 @@ class DumpTap final : public Dump, public Tap {
 }  // namespace
 
 std::string dump_name(std::string_view name, const char* phase) {
-  if (std::string_view(phase) != "step" || name == "token" ||
-      name.substr(0, kStep.size()) == kStep) {
+  if (std::string_view(phase) != "step" || name == "token" || name.starts_with(kStep)) {
     return std::string(name);
   }
   return std::string(kStep) + std::string(name);

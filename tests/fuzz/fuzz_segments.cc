@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "models/vibevoice/segment_parser.h"
+#include "models/vibevoice/strict_segments.h"
 
 namespace {
 

@@ -46,9 +46,8 @@ std::size_t rank_of(std::string_view key) {
 }
 
 bool begins_key(std::string_view start) {
-  return std::any_of(kKeys.begin(), kKeys.end(), [start](const Key& known) {
-    return known.spelling.substr(0, start.size()) == start;
-  });
+  return std::any_of(kKeys.begin(), kKeys.end(),
+                     [start](const Key& known) { return known.spelling.starts_with(start); });
 }
 
 // Looks like a key, known or not: text that got into a key's place by a wrong quote does not.

@@ -27,7 +27,7 @@ std::string without_fences(std::string_view text) {
     if (fence == std::string_view::npos) return out;
     text.remove_prefix(fence + kFence.size());
     for (const std::string_view info : {"json", "JSON"})
-      if (text.substr(0, info.size()) == info) text.remove_prefix(info.size());
+      if (text.starts_with(info)) text.remove_prefix(info.size());
   }
 }
 
@@ -35,12 +35,12 @@ std::string without_fences(std::string_view text) {
 std::string_view without_header(std::string_view text) {
   constexpr std::string_view kHeader = "assistant";
   text = trimmed_ascii(text);
-  if (text.substr(0, kHeader.size()) != kHeader) return text;
+  if (!text.starts_with(kHeader)) return text;
   std::string_view rest = text.substr(kHeader.size());
   while (!rest.empty() && (rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r'))
     rest.remove_prefix(1);
   const bool is_header = rest.empty() || rest[0] == '\n' || rest[0] == '[' || rest[0] == '{' ||
-                         rest.substr(0, kFence.size()) == kFence;
+                         rest.starts_with(kFence);
   return is_header ? trimmed_ascii(rest) : text;  // else a sentence that begins with this word
 }
 

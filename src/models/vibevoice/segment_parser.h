@@ -71,14 +71,4 @@ class SegmentParser {
   std::vector<ParsedSegment> ready_;
 };
 
-// The two reference parsers, for parity of parsers; see section 7.2. Values are kept as text.
-struct StrictSegment {
-  std::string start, end, speaker, text;  // JSON spelling of the values; empty: the key was missing
-};
-// microsoft/VibeVoice, post_process_transcription: empty on any failure.
-std::vector<StrictSegment> parse_strict_ms(std::string_view text);
-// transformers, VibeVoiceAsrProcessor parsed mode: false means it returns the stripped text
-// instead.
-bool parse_strict_hf(std::string_view text, std::vector<StrictSegment>& out, std::string& stripped);
-
 }  // namespace verbatim::vibevoice

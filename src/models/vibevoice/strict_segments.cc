@@ -1,12 +1,13 @@
 // The two reference parsers, value for value, over Boost.JSON. Where Python's json module takes
 // more than JSON (NaN, Infinity, lone surrogates) these fail.
-#include <algorithm>
+#include "models/vibevoice/strict_segments.h"
+
 #include <array>
 #include <boost/json.hpp>
+#include <cstdint>
+#include <utility>
 
 #include "base/json.h"
-#include "models/vibevoice/json_text.h"
-#include "models/vibevoice/segment_parser.h"
 
 namespace verbatim::vibevoice {
 
@@ -156,8 +157,7 @@ bool parse_strict_hf(std::string_view text, std::vector<StrictSegment>& out,
   constexpr std::string_view kHeader = "assistant";
   out.clear();
   std::string_view body = stripped_of_blanks(text);
-  if (body.substr(0, kHeader.size()) == kHeader)
-    body = stripped_of_blanks(body.substr(kHeader.size()));
+  if (body.starts_with(kHeader)) body = stripped_of_blanks(body.substr(kHeader.size()));
   stripped = std::string(body);
   if (body.empty() || body[0] != '[') return false;
   json::error_code error;

@@ -1,7 +1,7 @@
 // The two reference parsers; the expected values were taken from Python's json module.
-#include <gtest/gtest.h>
+#include "models/vibevoice/strict_segments.h"
 
-#include "models/vibevoice/segment_parser.h"
+#include <gtest/gtest.h>
 
 namespace verbatim::vibevoice {
 namespace {
