@@ -13,10 +13,14 @@ std::atomic<std::int64_t>& counter() {
   return count;
 }
 
-void* counted(std::size_t bytes, std::size_t alignment) {
+void* without_throwing(std::size_t bytes, std::size_t alignment) noexcept {
   counter().fetch_add(1, std::memory_order_relaxed);
   const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, size == 0 ? alignment : size);
+  return std::aligned_alloc(alignment, size == 0 ? alignment : size);
+}
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  void* memory = without_throwing(bytes, alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -44,6 +48,19 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment));
+}
+// The library's own nothrow forms call a sanitizer's operator new, not ours, and must not be mixed.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return without_throwing(bytes, kPlain);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return without_throwing(bytes, kPlain);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
 }
 void operator delete(void* memory) noexcept {
   std::free(memory);
