@@ -1,10 +1,6 @@
 // The checked front of every device.
 #include "device/device.h"
 
-#include <utility>
-
-#include "kv/pool.h"
-
 namespace verbatim {
 namespace {
 

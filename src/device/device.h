@@ -86,11 +86,12 @@ class Device {
   Spans strided(const Spans& spans, std::int32_t stride);
 
   // Row ops: row i of the result depends on row i of x, on its position and condition, on the
-  // weights, and on nothing else.
-  Tensor embed(const DeviceWeight& table, std::span<const RowInput> rows);
-  Tensor rms_norm(const Tensor& x, const Tensor& gain, float eps);
+  // weights, and on nothing else. Results stand in the arena.
+  Tensor embed(const DeviceWeight& table, std::span<const RowInput> rows);  // [rows, hidden]
+  Tensor rms_norm(const Tensor& x, const Tensor& gain, float eps);          // gain: [1, features]
   // gains: [conditions, features]; each span says which row is its own.
   Tensor rms_norm(const Tensor& x, const Spans& spans, const Tensor& gains, float eps);
+  // [rows, in] to [rows, out].
   Tensor linear(const Tensor& x, const Linear& w, const Epilogue& epilogue = {});
   template <typename... L>
   std::array<Tensor, sizeof...(L)> project(const Tensor& x, const L&... w) {  // one read of x
@@ -99,17 +100,21 @@ class Device {
     project_all(x, all, out);
     return out;
   }
-  Tensor swiglu(const Tensor& gate, const Tensor& up);
-  void add(const Tensor& x, const Tensor& y);  // x += y
+  Tensor swiglu(const Tensor& gate, const Tensor& up);  // silu(gate) * up, of one shape
+  void add(const Tensor& x, const Tensor& y);           // x += y, of one shape
+  // Rotates x, heads side by side, in place.
   void rope(const Tensor& x, const Spans& spans, const RopeTable& table);
-  Tensor pick(const Tensor& x, std::span<const std::int32_t> rows);
+  Tensor pick(const Tensor& x, std::span<const std::int32_t> rows);  // these rows, in this order
   Tensor best(const Tensor& x, const Linear& head);  // [rows, 1] i32: arg max of x head^T
 
   // Span ops: the only ones that look across rows.
+  // [rows, in_channels] to [frames, out]; the frames of a span are its rows / stride, rounded up
+  // where it is last.
   Tensor conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,
                 const Epilogue& epilogue = {});
-  // Stores k and v behind what each span's cache holds, then attends; the caller advances the
-  // caches once the last layer is done.
+  // q [rows, heads * head_dim], k and v [rows, kv_heads * head_dim] to q's shape. Stores k and v
+  // behind what each span's cache holds, then attends; the caller advances the caches once the
+  // last layer is done.
   Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
                    const AttentionShape& shape);
 

@@ -2,9 +2,10 @@
 #include "device/timed_device.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace verbatim {
 namespace {
@@ -28,10 +29,9 @@ std::string without_numbers(std::string_view name) {
 
 template <typename Body>
 void TimedDevice::timed(const char* op, const DeviceWeight* weight, const Body& body) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   body();
-  const double spent = std::chrono::duration<double>(Clock::now() - start).count();
+  const double spent = seconds_since(start);
   for (Record& record : records_) {
     if (record.op == op && record.weight == weight) {
       ++record.calls;

@@ -7,7 +7,7 @@
 
 namespace verbatim {
 
-Trace Trace::at(const char* scope, int index) const {
+Trace Trace::at(const char* scope, int index) const& {
   Trace child = *this;
   child.parent_ = this;
   child.scope_ = scope;

@@ -26,9 +26,11 @@ class Trace {
  public:
   Trace() = default;
   explicit Trace(Tap* tap) : tap_(tap) {}
-  Trace at(const char* scope, int index = -1) const;  // child scope: "dec", 3 -> "dec.3"
-  Trace on(Device& device,
-           const Spans& spans) const;  // where the next rows live and whose they are
+  // A child's scope: "dec", 3 -> "dec.3". The child refers to this, which must outlive it.
+  [[nodiscard]] Trace at(const char* scope, int index = -1) const&;
+  Trace at(const char* scope, int index = -1) const&& = delete;
+  // The same scope, told where the next rows live and whose they are; refers to both.
+  [[nodiscard]] Trace on(Device& device, const Spans& spans) const;
   void operator()(const char* name, const Tensor& rows) const {
     if (tap_ != nullptr) show(name, rows);
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 
 #include "kv/codec_f16.h"
 #include "kv/codec_f32.h"

@@ -50,7 +50,8 @@ class KvSequence {
   KvSequence(const KvSequence&) = delete;
   KvSequence& operator=(const KvSequence&) = delete;
   ~KvSequence();
-  bool reserve(std::int64_t length);        // false when the pool is empty; nothing is taken then
+  // Room for so many positions in all; false when the pool lacks it, and nothing is taken then.
+  [[nodiscard]] bool reserve(std::int64_t length);
   void advance(std::int64_t rows);          // once the last layer has stored them
   void truncate(std::int64_t length);       // forgets what lies behind
   void drop_before(std::int64_t position);  // gives back whole pages that no query can reach

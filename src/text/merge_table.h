@@ -19,7 +19,7 @@ class MergeTable {
   explicit MergeTable(std::size_t merges);  // room for so many
 
   // False when the pair is there already. At most as many as were announced.
-  bool insert(std::int32_t left, std::int32_t right, Merge merge);
+  [[nodiscard]] bool insert(std::int32_t left, std::int32_t right, Merge merge);
   Merge find(std::int32_t left, std::int32_t right) const;
   std::size_t size() const { return size_; }
 
