@@ -20,41 +20,22 @@
 #include "audio/wav_bytes.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
 
-class Folder {
+class Folder : public ScratchFolder {
  public:
-  Folder() : path_(testing::TempDir() + "verbatim-audio-XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-  std::string write(const std::string& name, const std::string& text, mode_t mode = 0644) const {
-    std::FILE* file = std::fopen(path(name).c_str(), "wb");
-    EXPECT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());
-    std::fclose(file);
-    chmod(path(name).c_str(), mode);
-    return path(name);
-  }
   // A shell script in ffmpeg's place, and something for it to read.
   AudioRequest with_ffmpeg(const std::string& script) const {
     AudioRequest request;
     request.what = write("clip.mp3", "not the audio of any format");
-    request.ffmpeg = write("ffmpeg", "#!/bin/sh\n" + script + "\n", 0755);
+    request.ffmpeg = write("ffmpeg", "#!/bin/sh\n" + script + "\n");
+    chmod(request.ffmpeg.c_str(), 0755);
     request.limits.stall_s = 30;
     return request;
   }
-
- private:
-  std::string path_;
 };
 
 std::vector<float> samples_of(const AudioRequest& request) {
@@ -349,7 +330,8 @@ TEST(SourceFfmpeg, OnlyAnExecutableFileInAFullPathIsFound) {
   const Folder folder;
   EXPECT_EQ(find_ffmpeg(""), "");
   EXPECT_EQ(find_ffmpeg(":.:" + folder.path("")), "");
-  const std::string program = folder.write("ffmpeg", "", 0755);
+  const std::string program = folder.write("ffmpeg", "");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const std::string place = program.substr(0, program.rfind('/'));
   EXPECT_EQ(find_ffmpeg("/nowhere:" + place + ":/usr/bin"), program);
   std::filesystem::permissions(program, std::filesystem::perms::owner_read);

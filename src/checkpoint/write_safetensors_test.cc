@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/scratch_folder.h"
 #include "checkpoint/safetensors.h"
-#include "checkpoint/scratch_folder.h"
 
 namespace verbatim {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "checkpoint/scratch_folder.h"
 #include "device/device.h"
 #include "engine/small_engine.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "audio/source.h"
-#include "checkpoint/scratch_folder.h"
+#include "audio/test_clip.h"
+#include "base/scratch_folder.h"
 #include "device/test_place.h"
 #include "engine/engine.h"
 
@@ -41,15 +41,7 @@ inline std::vector<float> noise(double seconds, std::uint32_t seed = 1) {
 }
 
 inline std::vector<float> nano_sample(const char* name) {
-  AudioRequest request;
-  request.what = std::string(kNanoFolder) + "/samples/" + name;
-  request.sample_rate_hz = 24000;
-  const std::unique_ptr<AudioSource> source = open_audio(request);
-  std::vector<float> clip(1 << 20);
-  std::size_t count = 0;
-  while (const std::size_t more = source->read(std::span(clip).subspan(count))) count += more;
-  clip.resize(count);
-  return clip;
+  return read_clip(std::string(kNanoFolder) + "/samples/" + name, 24000);
 }
 
 // A client that notes everything its stream says.

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "checkpoint/scratch_folder.h"
+#include "base/scratch_folder.h"
 #include "engine/slot.h"
 
 namespace verbatim {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/scratch_folder.h"
 #include "checkpoint/write_safetensors.h"
 #include "device/test_place.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/scratch_folder.h"
 #include "checkpoint/write_safetensors.h"
 #include "weights/format.h"
 #include "weights/test_values.h"

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <variant>
 
-#include "audio/source.h"
+#include "audio/test_clip.h"
+#include "engine/small_engine.h"
 
 namespace verbatim {
 namespace {
@@ -29,16 +30,7 @@ std::string transcript_text(const Transcript& transcript) {
 }  // namespace
 
 std::vector<float> nano_clip(const std::string& name, std::size_t block_samples) {
-  AudioRequest request;
-  request.what = std::string(kNano) + "/samples/" + name + ".wav";
-  request.sample_rate_hz = 24000;
-  const std::unique_ptr<AudioSource> source = open_audio(request);
-  std::vector<float> clip;
-  std::vector<float> block(block_samples);
-  while (const std::size_t count = source->read(block)) {
-    clip.insert(clip.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  return clip;
+  return read_clip(std::string(kNano) + "/samples/" + name + ".wav", 24000, block_samples);
 }
 
 void DigestTap::see(std::string_view name, const Tensor& rows, const Spans& spans) {
@@ -71,14 +63,7 @@ std::string first_difference(const DigestTap& a, const DigestTap& b) {
 }
 
 EngineOptions nano_options() {
-  EngineOptions options;
-  options.model = kNano;
-  options.threads = 1;
-  options.pin_threads = false;
-  options.kv = "f32";
-  options.max_context = 512;
-  options.own_thread = false;
-  return options;
+  return small_options(kNano);
 }
 
 void push_in_blocks(Engine& engine, Stream& stream, std::span<const float> clip,

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "audio/source.h"
 #include "base/json.h"
 #include "engine/dump.h"
 
@@ -130,19 +129,6 @@ Transcript transcribe(Engine& engine, const SessionOptions& options, std::span<c
       if (Failed* failed = std::get_if<Failed>(&*event)) throw Error(failed->code, failed->message);
     }
   }
-}
-
-std::vector<float> read_clip(const std::string& path, std::int32_t sample_rate_hz) {
-  AudioRequest request;
-  request.what = path;
-  request.sample_rate_hz = sample_rate_hz;
-  const std::unique_ptr<AudioSource> source = open_audio(request);
-  std::vector<float> clip;
-  std::vector<float> block(1 << 14);
-  while (const std::size_t count = source->read(block)) {
-    clip.insert(clip.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  return clip;
 }
 
 }  // namespace verbatim

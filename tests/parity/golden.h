@@ -4,12 +4,12 @@
 #include <boost/json.hpp>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "audio/test_clip.h"
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
 #include "device/trace.h"
@@ -69,7 +69,5 @@ class CompareTap final : public Tap {
 
 // Runs a clip through an engine and returns its transcript; throws what the session failed with.
 Transcript transcribe(Engine& engine, const SessionOptions& options, std::span<const float> pcm);
-// The file at the engine's rate.
-std::vector<float> read_clip(const std::string& path, std::int32_t sample_rate_hz);
 
 }  // namespace verbatim

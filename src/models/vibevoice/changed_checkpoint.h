@@ -14,8 +14,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/scratch_folder.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/scratch_folder.h"
 #include "checkpoint/write_safetensors.h"
 
 namespace verbatim::vibevoice {

@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/file.h"
-#include "checkpoint/scratch_folder.h"
+#include "base/scratch_folder.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary_json.h"
 #include "transcript/options.h"

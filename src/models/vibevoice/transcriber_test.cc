@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/file.h"
-#include "checkpoint/scratch_folder.h"
+#include "base/scratch_folder.h"
 #include "text/vocabulary_json.h"
 
 namespace verbatim::vibevoice {
