@@ -2,10 +2,10 @@
 #include "bench/kernel_case.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cpu/linear_cut.h"
 #include "tensor/half.h"
@@ -14,11 +14,6 @@ namespace verbatim {
 namespace {
 
 constexpr std::size_t kWeightBytes = std::size_t{896} << 20;
-
-double now_s() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 float* floats(Buffer& buffer) {
   return static_cast<float*>(static_cast<void*>(buffer.data()));
@@ -100,26 +95,26 @@ double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) 
                  scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker)));
   };
   const std::size_t bytes = one.kernel->packed_bytes(one.shape.out, one.shape.in);
-  const double start = now_s();
+  const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < repeats; ++i) {
     whole.packed = next_copy(bytes);
     pool(one.threads).parallel_for(cut.count, cut.grain, body);
   }
-  return (now_s() - start) / static_cast<double>(repeats);
+  return seconds_since(start) / static_cast<double>(repeats);
 }
 
 // How long `work` multiply-adds would take at the rate of some milliseconds of the loop.
 double KernelBench::run_fma(const KernelCase& one, double work) {
   constexpr std::int64_t kRounds = 400000;
   std::vector<std::int64_t> done(static_cast<std::size_t>(one.threads));
-  const double start = now_s();
+  const Clock::time_point start = Clock::now();
   pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
     float values[kLanes + 2];
     for (int i = 0; i < kLanes + 2; ++i) values[i] = 1.0F / static_cast<float>(i + 2);
     const std::int64_t rounds = std::strcmp(table_.isa, "scalar") == 0 ? kRounds / 100 : kRounds;
     done[static_cast<std::size_t>(worker)] = roofline_.fma(rounds, values);
   });
-  const double seconds = now_s() - start;
+  const double seconds = seconds_since(start);
   double total = 0;
   for (const std::int64_t count : done) total += static_cast<double>(count);
   return work * seconds / total;
@@ -128,7 +123,7 @@ double KernelBench::run_fma(const KernelCase& one, double work) {
 double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats) {
   std::vector<float> sums(static_cast<std::size_t>(one.threads));
   const std::size_t part = bytes / static_cast<std::size_t>(one.threads) / 4096 * 4096;
-  const double start = now_s();
+  const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < repeats; ++i) {
     const std::byte* copy = next_copy(bytes);
     pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
@@ -136,7 +131,7 @@ double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int6
       sums[index] += roofline_.read(copy + index * part, part);
     });
   }
-  const double seconds = (now_s() - start) / static_cast<double>(repeats);
+  const double seconds = seconds_since(start) / static_cast<double>(repeats);
   check(std::isfinite(sums[0]), "the bytes are finite numbers");
   return seconds * static_cast<double>(bytes) / static_cast<double>(part * sums.size());
 }

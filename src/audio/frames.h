@@ -1,7 +1,6 @@
 // What a container yields: interleaved frames at the file's own rate, before channels are chosen.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>

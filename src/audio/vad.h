@@ -1,7 +1,6 @@
 // Where somebody speaks: energy over an adaptive noise floor, with a hangover.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <limits>
 #include <random>
-#include <string>
 
 namespace verbatim {
 namespace {

@@ -4,7 +4,6 @@
 #include "checkpoint/safetensors.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>

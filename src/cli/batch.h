@@ -2,9 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 // verbatim info: what a checkpoint is and what it takes to run it.
-#include <algorithm>
 #include <string>
 
 #include "base/error.h"

@@ -2,22 +2,15 @@
 #include "engine/replica.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "base/log.h"
+#include "base/clock.h"
 #include "base/thread_pool.h"
 #include "device/checked_device.h"
 #include "device/timed_device.h"
 
 namespace verbatim {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::unique_ptr<Device> open_plain(const EngineOptions& options, const std::string& isa) {
   DeviceOptions device;

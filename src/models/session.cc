@@ -2,7 +2,6 @@
 #include "models/session.h"
 
 #include <iterator>
-#include <utility>
 
 namespace verbatim {
 

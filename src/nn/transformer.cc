@@ -1,8 +1,6 @@
 // One forward pass for prompts, chunks and single steps alike.
 #include "nn/transformer.h"
 
-#include <cstring>
-
 #include "base/math.h"
 
 namespace verbatim {

@@ -1,5 +1,4 @@
 // SwiGLU, addition, rotation and arg max: definitions to the bit, over every tail.
-#include <cmath>
 #include <vector>
 
 #include "base/math.h"

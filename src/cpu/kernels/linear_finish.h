@@ -2,7 +2,6 @@
 // activation, gain and residual follow.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "cpu/kernel_table.h"

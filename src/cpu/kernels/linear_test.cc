@@ -2,7 +2,6 @@
 // segment_end and one chain of fused multiply-adds per segment.
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "cpu/isa/scalar/lanes.h"

@@ -1,5 +1,4 @@
 // RMS norm: its definition to the bit, its accuracy, and the same bits from every table.
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

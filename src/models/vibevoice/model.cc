@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "models/vibevoice/prompt.h"
 #include "models/vibevoice/session_offline.h"
