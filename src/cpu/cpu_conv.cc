@@ -26,28 +26,17 @@ void CpuDevice::run_frames(const ConvSpan& span, const float* x, std::int64_t fi
   if (frames <= 0) return;
   const Conv1d& conv = *span.conv;
   const std::int64_t row = span.first_frame + first;
-  const Tensor& gain = span.epilogue->gain;
-  const Tensor& residual = span.epilogue->residual;
-  const float* bias = conv.linear.bias.empty() ? nullptr : conv.linear.bias.f32();
   if (conv.groups == 1) {
-    LinearCall call;
-    call.packed = span.weight->packed.data();
-    call.in_features = span.weight->in_features;
-    call.out_features = span.weight->out_features;
+    LinearCall call = linear_call(conv.linear, *span.epilogue, span.out, row);
     call.x = x;
     call.x_stride = std::int64_t{conv.stride} * conv.in_channels;
     call.rows = frames;
-    call.y = span.out.f32() + row * span.out.stride;
-    call.y_stride = span.out.stride;
-    call.bias = bias;
-    call.activation = span.epilogue->activation == Activation::kGelu ? KernelActivation::kGelu
-                                                                     : KernelActivation::kNone;
-    call.gain = gain.empty() ? nullptr : gain.f32();
-    call.residual = residual.empty() ? nullptr : residual.f32() + row * residual.stride;
-    call.residual_stride = residual.stride;
     run_linear(call, *span.weight->kernel);
     return;
   }
+  const Tensor& gain = span.epilogue->gain;
+  const Tensor& residual = span.epilogue->residual;
+  const float* bias = conv.linear.bias.empty() ? nullptr : conv.linear.bias.f32();
   check(span.epilogue->activation == Activation::kNone,
         "a depthwise convolution has no activation");
   const std::int64_t worth = std::max<std::int64_t>(64, (1 << 14) / conv.in_channels);

@@ -152,26 +152,32 @@ void CpuDevice::run_linear(const LinearCall& whole, const LinearKernel& kernel) 
   });
 }
 
+LinearCall CpuDevice::linear_call(const Linear& linear, const Epilogue& epilogue, const Tensor& out,
+                                  std::int64_t first_row) {
+  const CpuWeight& weight = cpu_weight(*linear.weight);
+  LinearCall call;
+  call.packed = weight.packed.data();
+  call.in_features = weight.in_features;
+  call.out_features = weight.out_features;
+  call.y = row_at(out, first_row);
+  call.y_stride = out.stride;
+  call.bias = linear.bias.empty() ? nullptr : linear.bias.f32();
+  call.activation =
+      epilogue.activation == Activation::kGelu ? KernelActivation::kGelu : KernelActivation::kNone;
+  call.gain = epilogue.gain.empty() ? nullptr : epilogue.gain.f32();
+  call.residual = epilogue.residual.empty() ? nullptr : row_at(epilogue.residual, first_row);
+  call.residual_stride = epilogue.residual.stride;
+  return call;
+}
+
 void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
                           std::span<const Tensor> out, const Epilogue& epilogue) {
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const CpuWeight& weight = cpu_weight(*w[i]->weight);
-    LinearCall call;
-    call.packed = weight.packed.data();
-    call.in_features = weight.in_features;
-    call.out_features = weight.out_features;
+    LinearCall call = linear_call(*w[i], epilogue, out[i], 0);
     call.x = x.f32();
     call.x_stride = x.stride;
     call.rows = x.rows;
-    call.y = out[i].f32();
-    call.y_stride = out[i].stride;
-    call.bias = w[i]->bias.empty() ? nullptr : w[i]->bias.f32();
-    call.activation = epilogue.activation == Activation::kGelu ? KernelActivation::kGelu
-                                                               : KernelActivation::kNone;
-    call.gain = epilogue.gain.empty() ? nullptr : epilogue.gain.f32();
-    call.residual = epilogue.residual.empty() ? nullptr : epilogue.residual.f32();
-    call.residual_stride = epilogue.residual.stride;
-    run_linear(call, *weight.kernel);
+    run_linear(call, *cpu_weight(*w[i]->weight).kernel);
   }
 }
 

@@ -55,6 +55,9 @@ class CpuDevice final : public Device {
  private:
   struct ConvSpan;  // one span's rows on their way through a convolution
   const LinearKernel& kernel_for(const WeightFormat& format) const;
+  // The call for rows of `out` from `first_row` on, but for the rows that go in.
+  static LinearCall linear_call(const Linear& linear, const Epilogue& epilogue, const Tensor& out,
+                                std::int64_t first_row);
   void run_linear(const LinearCall& whole, const LinearKernel& kernel);
   void run_frames(const ConvSpan& span, const float* x, std::int64_t first, std::int64_t frames);
   void run_edge(const ConvSpan& span, std::int64_t first, std::int64_t frames);

@@ -11,8 +11,10 @@
 namespace verbatim {
 
 struct OpTime {
-  std::string op;    // "linear", "attention", ...
-  std::string name;  // of the weight, its numbers as *; empty where the op has none
+  std::string op;  // "linear", "attention", ...
+  // Of the weight, or the first of those that were projected together, its numbers as *; empty
+  // where the op has none.
+  std::string name;
   std::int64_t calls = 0;
   double seconds = 0;
 };
