@@ -1,7 +1,6 @@
 // Bytes of a file, of memory or of a pipe, read forward through one buffer with a look ahead.
 #include "audio/byte_input.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 
 namespace verbatim {
@@ -168,14 +168,7 @@ void ByteInput::seek(std::uint64_t position) {
 
 std::unique_ptr<ByteInput> open_input(const std::string& path, int file) {
   const bool owned = file < 0;
-  if (owned) {
-    do {
-      file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    } while (file < 0 && errno == EINTR);
-    if (file < 0)
-      fail(errno == ENOENT || errno == ENOTDIR ? Code::kNotFound : Code::kIo,
-           "%s: cannot be opened: %s", path.c_str(), system_message(errno).c_str());
-  }
+  if (owned) file = open_to_read(path);
   return std::make_unique<ByteInput>(std::make_unique<FileSupply>(file, owned, path), path);
 }
 

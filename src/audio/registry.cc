@@ -1,4 +1,7 @@
 // The kinds of audio file, recognised by their content, in the order in which they are asked.
+#include <unistd.h>
+
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,7 +20,7 @@ struct SourceKind {
 constexpr SourceKind kSourceKinds[] = {{is_wav, open_wav}, {is_flac, open_flac}};
 
 std::unique_ptr<ByteInput> open_request(const AudioRequest& request) {
-  if (request.what == "-" && request.file < 0) return open_input("stdin", 0);
+  if (request.what == "-") return open_input("stdin", std::max(request.file, STDIN_FILENO));
   return open_input(request.what, request.file);
 }
 

@@ -21,11 +21,15 @@ constexpr std::size_t kBlockSamples = 16384;  // of all channels together
 // No sound is louder; above it sums of samples could overflow.
 constexpr float kLoudest = 1e30F;
 
+std::string name_of(const AudioRequest& request) {
+  return request.what == "-" ? "stdin" : request.what;
+}
+
 // Mono at the file's own rate, cut to start and duration.
 class MonoReader {
  public:
   MonoReader(std::unique_ptr<FrameReader> frames, const AudioRequest& request)
-      : frames_(std::move(frames)), name_(request.what), channel_(request.channel) {
+      : frames_(std::move(frames)), name_(name_of(request)), channel_(request.channel) {
     const auto channels = static_cast<std::size_t>(frames_->channels());
     block_.resize(std::max<std::size_t>(1, kBlockSamples / channels) * channels);
     const double rate = frames_->sample_rate_hz();
@@ -63,9 +67,8 @@ class MonoReader {
     frames_->add_notes(notes);
     if (bad_samples_ > 0)
       notes.push_back(
-          {"audio_not_finite", formatted("%s: %lld samples are NaN or infinite and "
-                                         "were taken as 0",
-                                         name_.c_str(), static_cast<long long>(bad_samples_))});
+          {"audio_not_finite", formatted("%lld samples are NaN or infinite and were taken as 0",
+                                         static_cast<long long>(bad_samples_))});
   }
 
  private:
@@ -187,15 +190,15 @@ void check_audio_shape(const std::string& name, std::int64_t sample_rate_hz,
 }
 
 std::unique_ptr<AudioSource> open_audio(const AudioRequest& request) {
-  const char* name = request.what.c_str();
+  const std::string name = name_of(request);
   if (!(request.start_s >= 0 && request.start_s < 1e9) ||
       !(request.duration_s >= 0 && request.duration_s < 1e9))
     fail(Code::kInvalidArgument, "%s: start %g s and duration %g s, expected numbers from 0 to 1e9",
-         name, request.start_s, request.duration_s);
+         name.c_str(), request.start_s, request.duration_s);
   std::unique_ptr<FrameReader> frames = open_frames(request);
   if (request.channel >= frames->channels())
-    fail(Code::kInvalidArgument, "%s: channel %d was asked for, but it has %d (from 0)", name,
-         request.channel, frames->channels());
+    fail(Code::kInvalidArgument, "%s: channel %d was asked for, but it has %d (from 0)",
+         name.c_str(), request.channel, frames->channels());
   const std::int32_t rate =
       request.sample_rate_hz > 0 ? request.sample_rate_hz : frames->sample_rate_hz();
   return std::make_unique<ResampledSource>(MonoReader(std::move(frames), request), rate);

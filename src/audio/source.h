@@ -47,7 +47,7 @@ struct AudioRequest {
 // "audio_truncated", "audio_not_finite".
 struct AudioNote {
   const char* code = "";
-  std::string what;  // one sentence naming the file
+  std::string what;  // one sentence; it does not name the file
 };
 
 class AudioSource {

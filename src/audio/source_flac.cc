@@ -52,9 +52,9 @@ class FlacReader : public FrameReader {
 
   void add_notes(std::vector<AudioNote>& notes) const override {
     if (is_at_end_ && decoded_frames_ < total_frames_)
-      notes.push_back({"audio_truncated", formatted("%s: its audio ends after %lld of the %lld "
-                                                    "frames that its header says",
-                                                    name(), static_cast<long long>(decoded_frames_),
+      notes.push_back({"audio_truncated", formatted("the audio ends after %lld of the %lld frames "
+                                                    "that the header says",
+                                                    static_cast<long long>(decoded_frames_),
                                                     static_cast<long long>(total_frames_))});
   }
 

@@ -35,8 +35,7 @@ class RawReader : public FrameReader {
   }
 
   void add_notes(std::vector<AudioNote>& notes) const override {
-    if (truncated_)
-      notes.push_back({"audio_truncated", input_->name() + ": its audio ends inside a frame"});
+    if (truncated_) notes.push_back({"audio_truncated", "the audio ends inside a frame"});
   }
 
  private:

@@ -125,7 +125,7 @@ TEST(Source, SamplesThatAreNoNumbersAreZeroAndNoted) {
   EXPECT_EQ(samples_of(*source), (std::vector<float>{0.5F, 0, 0, 0, 0, -0.5F}));
   ASSERT_EQ(source->notes().size(), 1U);
   EXPECT_STREQ(source->notes()[0].code, "audio_not_finite");
-  EXPECT_EQ(source->notes()[0].what, "clip.wav: 4 samples are NaN or infinite and were taken as 0");
+  EXPECT_EQ(source->notes()[0].what, "4 samples are NaN or infinite and were taken as 0");
 }
 
 TEST(Source, BlockSizeDoesNotChangeBits) {
@@ -197,11 +197,11 @@ TEST(Source, RawSamplesComeThroughAPipe) {
   close(request.file);
 
   request.file = pipe_with("");
-  EXPECT_EQ(error_of(request), "-: holds no audio");
+  EXPECT_EQ(error_of(request), "stdin: holds no audio");
   close(request.file);
   request.raw.channels = 65;
   request.file = pipe_with("");
-  EXPECT_EQ(error_of(request), "-: 65 channels, expected 1 to 64");
+  EXPECT_EQ(error_of(request), "stdin: 65 channels, expected 1 to 64");
   close(request.file);
 }
 
@@ -231,9 +231,10 @@ TEST(Source, AWavComesThroughAPipe) {
   EXPECT_EQ(samples_of(*open_audio(request)), std::vector<float>(500, 100 / 32768.0F));
   close(request.file);
   request.file = pipe_with("neither this nor that");
-  EXPECT_EQ(error_of(request),
-            "-: neither WAV, RF64, W64 nor FLAC, which is all that is read from a pipe; for raw "
-            "PCM give its rate");
+  EXPECT_EQ(
+      error_of(request),
+      "stdin: neither WAV, RF64, W64 nor FLAC, which is all that is read from a pipe; for raw "
+      "PCM give its rate");
   close(request.file);
 }
 

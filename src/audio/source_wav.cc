@@ -58,8 +58,7 @@ class WavReader : public FrameReader {
 
   void add_notes(std::vector<AudioNote>& notes) const override {
     if (truncated_)
-      notes.push_back({"audio_truncated",
-                       input_->name() + ": its audio ends before the length that its header says"});
+      notes.push_back({"audio_truncated", "the audio ends before the length that the header says"});
   }
 
  private:

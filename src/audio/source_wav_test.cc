@@ -206,6 +206,16 @@ TEST(SourceWav, AFileCutInsideAFrameGivesItsWholeFrames) {
   }
 }
 
+TEST(SourceWav, PaddingThatTheLengthCountsIsNoCutFrame) {
+  const std::string data = std::string(9, 'a') + '\0';
+  const std::string wav = wav_bytes({.bits = 24}, data);
+  EXPECT_EQ(read_all(wav).samples.size(), 3U);
+  EXPECT_TRUE(read_all(wav).notes.empty());
+  const std::string unclear = wav_bytes({.bits = 24}, std::string(10, 'a'));
+  EXPECT_EQ(read_all(unclear).samples.size(), 3U);
+  EXPECT_EQ(read_all(unclear).notes.size(), 1U);
+}
+
 TEST(SourceWav, ChunksComeInAnyOrderAndOddOnesArePadded) {
   const std::string junk = chunk_bytes("JUNK", "odd") + chunk_bytes("bext", std::string(700, 'x'));
   const std::string unpadded = std::string("LIST") + little_bytes(5, 4) + "INFOx";

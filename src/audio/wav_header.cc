@@ -227,6 +227,19 @@ class WavParser {
     return whole;
   }
 
+  // Some writers count the zeros that pad a chunk as its data.
+  bool ends_with_frame_or_padding(std::uint64_t size) {
+    const std::uint64_t rest = size % header_.frame_bytes;
+    if (rest >= (wide_ ? 8 : 2)) return false;
+    const std::uint64_t start = input_.position();
+    input_.seek(start + size - rest);
+    const std::span<const std::byte> end = input_.peek(static_cast<std::size_t>(rest));
+    const bool is_padding =
+        std::all_of(end.begin(), end.end(), [](std::byte byte) { return byte == std::byte{0}; });
+    input_.seek(start);
+    return is_padding;
+  }
+
   void settle_length(const Chunk& data) {
     const std::optional<std::uint64_t> size = input_.size();
     const char* name = input_.name().c_str();
@@ -238,7 +251,7 @@ class WavParser {
                               (!wide_ && data.size == 0 && there > 0 && !only_chunks_follow());
       header_.data_bytes = is_unknown ? there : std::min(data.size, there);
       header_.truncated =
-          !is_unknown && (data.size > there || data.size % header_.frame_bytes != 0);
+          !is_unknown && (data.size > there || !ends_with_frame_or_padding(data.size));
     }
     const std::size_t first_bytes = input_.peek(header_.frame_bytes).size();
     if (first_bytes < header_.frame_bytes ||

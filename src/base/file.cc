@@ -34,15 +34,6 @@ int open_waiting(const std::string& path, int flags, mode_t mode = 0) {
   }
 }
 
-int open_to_read(const std::string& path) {
-  const int file = open_waiting(path, O_RDONLY);
-  if (file < 0) {
-    const int error = errno;
-    fail(code_of(error), "%s: cannot be opened: %s", path.c_str(), system_message(error).c_str());
-  }
-  return file;
-}
-
 // Closes a descriptor whatever happens.
 class Descriptor {
  public:
@@ -93,6 +84,15 @@ int descriptor_named(const std::string& path) {
 }
 
 }  // namespace
+
+int open_to_read(const std::string& path) {
+  const int file = open_waiting(path, O_RDONLY);
+  if (file < 0) {
+    const int error = errno;
+    fail(code_of(error), "%s: cannot be opened: %s", path.c_str(), system_message(error).c_str());
+  }
+  return file;
+}
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Descriptor file(open_to_read(path));

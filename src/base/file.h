@@ -29,6 +29,10 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+// A descriptor to read from, which the caller closes. Throws kNotFound, kIo, or kCancelled while
+// the writer of a FIFO is waited for.
+[[nodiscard]] int open_to_read(const std::string& path);
+
 // The whole file; throws kNotFound, kIo, kCancelled while a pipe is waited for, or kCorrupt when it
 // is larger than limit_bytes.
 std::string read_file(const std::string& path, std::size_t limit_bytes);

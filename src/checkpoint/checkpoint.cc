@@ -181,7 +181,8 @@ const boost::json::value* Checkpoint::json(std::string_view file) const {
 
 bool Checkpoint::has_file(std::string_view file) const {
   std::error_code error;
-  return std::filesystem::exists(path(file), error);
+  // What cannot be looked at is for whoever opens it to tell.
+  return std::filesystem::exists(path(file), error) || error;
 }
 
 std::string Checkpoint::path(std::string_view file) const {

@@ -2,10 +2,13 @@
 #include "cli/batch.h"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/utf8.h"
 #include "cli/exit_codes.h"
 
 namespace verbatim {
@@ -18,8 +21,14 @@ double asked_s(double duration_s, const AudioRequest& request) {
   return request.duration_s > 0 ? std::min(behind_start, request.duration_s) : behind_start;
 }
 
+// Names of files may hold anything, line ends too.
+std::string shown_line(std::string_view text) {
+  return shown_name(text, text.size());
+}
+
 std::string warning_line(const std::string& source, const Warning& warning) {
-  std::string line = "verbatim: warning: " + source + ": " + warning.message + " (" + warning.code;
+  std::string line =
+      "verbatim: warning: " + shown_line(source) + ": " + warning.message + " (" + warning.code;
   if (warning.end_s > warning.start_s)
     line += formatted(", %.2f - %.2f s", warning.start_s, warning.end_s);
   return line + ")";
@@ -27,8 +36,8 @@ std::string warning_line(const std::string& source, const Warning& warning) {
 
 std::string end_line(const std::string& source, const JobOutcome& outcome) {
   const double audio_s = outcome.transcript.usage.audio_s;
-  std::string line =
-      formatted("%s: %.2f s of audio in %.2f s", source.c_str(), audio_s, outcome.wall_s);
+  std::string line = formatted("%s: %.2f s of audio in %.2f s", shown_line(source).c_str(), audio_s,
+                               outcome.wall_s);
   // How much of the audio an interrupted session has seen is not known.
   if (outcome.wall_s > 0 && !outcome.is_interrupted)
     line += formatted(", %.1fx real time", audio_s / outcome.wall_s);
@@ -55,6 +64,11 @@ void Batch::guard(std::size_t index, const Body& body) {
     body();
   } catch (const Error& error) {
     fail_entry(index, error);
+  } catch (const std::bad_alloc&) {
+    fail_entry(index, Error(Code::kExhausted, entries_[index].request.source + ": out of memory"));
+  } catch (const std::system_error& error) {
+    fail_entry(index, Error(Code::kExhausted, entries_[index].request.source +
+                                                  ": a thread cannot be started: " + error.what()));
   }
 }
 
@@ -90,7 +104,13 @@ std::size_t Batch::left() const {
 
 void Batch::run(Engine& engine, int at_once, const WriterOptions& options) {
   std::vector<std::thread> others;
-  for (int i = 1; i < at_once; ++i) others.emplace_back([&] { work(engine, options); });
+  try {
+    for (int i = 1; i < at_once; ++i) others.emplace_back([&] { work(engine, options); });
+  } catch (const std::system_error& error) {
+    // Fewer at once give the same results.
+    terminal_.message(formatted("verbatim: %zu recordings at once instead of %d: %s",
+                                others.size() + 1, at_once, error.what()));
+  }
   work(engine, options);
   for (std::thread& other : others) other.join();
   if (const std::size_t waiting = left(); waiting > 0 && is_interrupted())
@@ -156,7 +176,7 @@ void Batch::fail_entry(std::size_t index, const Error& error) {
   entry.code = error.code();
   entry.stats.outcome = entry.state == State::kInterrupted ? "interrupted" : "failed";
   terminal_.end(static_cast<int>(index), "");
-  terminal_.message(std::string("verbatim: ") + error.what());
+  terminal_.message("verbatim: " + shown_line(error.what()));
   if (!results_.is_lost()) results_.pass_over(index);
 }
 
@@ -164,7 +184,8 @@ void Batch::skip(std::size_t index) {
   Entry& entry = entries_[index];
   entry.state = State::kSkipped;
   entry.stats.outcome = "skipped";
-  terminal_.end(static_cast<int>(index), entry.request.source + ": skipped, its results are there");
+  terminal_.end(static_cast<int>(index),
+                shown_line(entry.request.source) + ": skipped, its results are there");
 }
 
 int Batch::exit_code() const {

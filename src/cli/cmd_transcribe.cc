@@ -1,4 +1,5 @@
 // verbatim transcribe: recordings in, transcripts out.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,9 +20,10 @@
 #include "cli/exit_codes.h"
 #include "cli/inputs.h"
 #include "cli/model_folder.h"
+#include "cli/pipe_copy.h"
 #include "cli/results.h"
 #include "cli/stats.h"
-#include "cli/stdin_copy.h"
+#include "cli/targets.h"
 #include "cli/terminal.h"
 #include "cli/transcribe_flags.h"
 #include "engine/describe.h"
@@ -50,16 +52,48 @@ void check_dump(const TranscribeFlags& flags, std::size_t inputs) {
   check_writable("--dump", flags.dump);
 }
 
+// What the flags name to be written.
+void check_targets(const TranscribeFlags& flags, const std::vector<Input>& inputs,
+                   const Results& results) {
+  Targets targets(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (const std::string& path : results.paths(i, true))
+      targets.add(flags.output_dir.empty() ? "--output" : "--output-dir", path);
+  if (!flags.dump.empty()) targets.add("--dump", flags.dump);
+  if (!flags.stats_json.empty()) targets.add("--stats-json", flags.stats_json);
+}
+
+// Inputs that can be read only once are kept; null for the others.
+using Copies = std::vector<std::unique_ptr<PipeCopy>>;
+
+bool is_pipe(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
+}
+
+Copies copy_pipes(const std::vector<Input>& inputs, Terminal& terminal) {
+  Copies copies(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& path = inputs[i].path;
+    if (path != "-" && !is_pipe(path)) continue;
+    copies[i] = std::make_unique<PipeCopy>(path);
+    copies[i]->fill([&](std::int64_t) {
+      terminal.progress(static_cast<int>(i), copies[i]->name(), {"read", 0, 0, 0});
+    });
+  }
+  return copies;
+}
+
 // One request per input, each like `common` but for what it opens.
 std::vector<JobRequest> job_requests(const JobRequest& common, const std::vector<Input>& inputs,
-                                     const StdinCopy* stdin_copy) {
+                                     const Copies& copies) {
   std::vector<JobRequest> requests;
-  for (const Input& input : inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     JobRequest request = common;
-    request.audio.what = request.source = input.path;
-    if (input.path == "-") {
+    request.audio.what = request.source = inputs[i].path;
+    if (copies[i]) request.audio.file = copies[i]->file();
+    if (inputs[i].path == "-") {
       request.source = "stdin";
-      request.audio.file = stdin_copy->file();
       // "-" is how raw PCM is told from a file.
       if (common.audio.raw.sample_rate_hz == 0) request.audio.what = "stdin";
     } else {
@@ -68,18 +102,6 @@ std::vector<JobRequest> job_requests(const JobRequest& common, const std::vector
     requests.push_back(std::move(request));
   }
   return requests;
-}
-
-std::unique_ptr<StdinCopy> copy_stdin(const std::vector<Input>& inputs, Terminal& terminal) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].path != "-") continue;
-    auto copy = std::make_unique<StdinCopy>();
-    copy->fill([&](std::int64_t) {
-      terminal.progress(static_cast<int>(i), "stdin", {"read", 0, 0, 0});
-    });
-    return copy;
-  }
-  return nullptr;
 }
 
 // engine: null when no recording was left for one.
@@ -126,6 +148,7 @@ int transcribe(const TranscribeFlags& flags) {
   check_dump(flags, inputs.size());
   if (!flags.stats_json.empty()) check_writable("--stats-json", flags.stats_json);
   Results results(result_flags(flags), inputs);
+  check_targets(flags, inputs, results);
   TerminalSetup setup = standard_terminal();
   setup.quiet = flags.quiet;
   setup.files = static_cast<int>(inputs.size());
@@ -136,10 +159,9 @@ int transcribe(const TranscribeFlags& flags) {
   bool is_default_model = false;
   EngineOptions options = engine_options(flags.engine, &is_default_model);
   if (is_default_model) terminal.notice(nano_notice(options.model));
-  const std::unique_ptr<StdinCopy> stdin_copy = copy_stdin(inputs, terminal);
-  Batch batch(
-      job_requests({audio, session, {}, flags.channels == "split", {}}, inputs, stdin_copy.get()),
-      results, terminal, shows_result);
+  const Copies copies = copy_pipes(inputs, terminal);
+  Batch batch(job_requests({audio, session, {}, flags.channels == "split", {}}, inputs, copies),
+              results, terminal, shows_result);
   options.expected_audio_s = batch.probe();
   RunStats stats;
   const auto finish = [&](const Engine* engine) {

@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "audio/source.h"
@@ -245,6 +247,9 @@ bool Flags::read(std::span<const char* const> arguments) {
     // CLI11 takes them from the back.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
+  } catch (const CLI::ArgumentMismatch&) {
+    // The only flag that can lack its value is the last word.
+    fail(Code::kInvalidArgument, "%s: expected a value, found nothing", arguments.back());
   } catch (const CLI::ParseError& error) {
     fail(Code::kInvalidArgument, "%s", error.what());
   }
@@ -363,10 +368,13 @@ std::string ffmpeg_program(const std::string& flag) {
     const char* const path = environment("PATH");
     return find_ffmpeg(path == nullptr ? "" : path);
   }
-  if (::access(flag.c_str(), X_OK) != 0)
+  std::error_code error;
+  if (::access(flag.c_str(), X_OK) != 0 || !std::filesystem::is_regular_file(flag, error))
     fail(Code::kInvalidArgument, "--ffmpeg: expected auto, off or a program, found '%s'",
          flag.c_str());
-  return flag;
+  // It is started in a folder of its own.
+  const std::filesystem::path whole = std::filesystem::absolute(flag, error);
+  return error ? flag : whole.string();
 }
 
 }  // namespace verbatim

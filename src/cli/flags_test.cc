@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 
 namespace verbatim {
@@ -198,6 +200,11 @@ TEST(ParseSeconds, WhatIsNoTimeIsRefused) {
   }
 }
 
+TEST(Flags, AFlagWithoutItsValueIsNamed) {
+  EXPECT_EQ(refusal({"--name"}), "--name: expected a value, found nothing");
+  EXPECT_EQ(refusal({"--loud", "--max-count"}), "--max-count: expected a value, found nothing");
+}
+
 TEST(ParseBytes, UnitsArePowersOf1024) {
   EXPECT_EQ(parse_bytes("--limit", "123"), 123u);
   EXPECT_EQ(parse_bytes("--limit", "4G"), std::size_t{4} << 30);
@@ -215,6 +222,9 @@ TEST(FfmpegProgram, OffIsNoneAndAPathMustRun) {
   EXPECT_EQ(ffmpeg_program("off"), "");
   EXPECT_EQ(ffmpeg_program("/bin/sh"), "/bin/sh");
   EXPECT_THROW(ffmpeg_program("/no/such/program"), Error);
+  EXPECT_THROW(ffmpeg_program("/bin"), Error) << "a folder";
+  EXPECT_EQ(ffmpeg_program("./test"), std::filesystem::current_path() / "./test")
+      << "it will run elsewhere";
   const std::string path = getenv("PATH");
   const Variable variable("PATH", "/no/such/folder");
   EXPECT_EQ(ffmpeg_program("auto"), "");

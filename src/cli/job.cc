@@ -97,9 +97,7 @@ bool has_interruption(const Transcript& transcript) {
       [](const Warning& warning) { return std::string_view(warning.code) == "interrupted"; });
 }
 
-}  // namespace
-
-JobOutcome run_job(Engine& engine, const JobRequest& request, const JobWatch& watch) {
+JobOutcome run_channels(Engine& engine, const JobRequest& request, const JobWatch& watch) {
   const Clock::time_point begin = Clock::now();
   JobOutcome outcome;
   const std::int32_t channels = request.split ? audio_facts(request.audio).channels : 1;
@@ -119,6 +117,19 @@ JobOutcome run_job(Engine& engine, const JobRequest& request, const JobWatch& wa
   outcome.is_interrupted = has_interruption(outcome.transcript);
   outcome.wall_s = seconds_since(begin);
   return outcome;
+}
+
+}  // namespace
+
+JobOutcome run_job(Engine& engine, const JobRequest& request, const JobWatch& watch) {
+  try {
+    return run_channels(engine, request, watch);
+  } catch (const Error& error) {
+    // The engine does not know what its audio is called.
+    const std::string what = error.what();
+    if (what.starts_with(request.source + ": ")) throw;
+    throw Error(error.code(), request.source + ": " + what);
+  }
 }
 
 Transcript merge_channels(std::vector<Transcript> channels) {

@@ -1,15 +1,19 @@
 // The program: finds the command, and turns what it throws into a sentence and an exit code.
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <exception>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/results.h"
@@ -56,9 +60,20 @@ int run(std::span<const char* const> arguments) {
        arguments[0]);
 }
 
-void print_error(const char* what) {
-  // One write, so that lines of several processes do not mix.
-  const std::string line = formatted("verbatim: %s\n", what);
+// A file that a stream of ours would be taken for must not get its place: what reads or writes a
+// closed stream then fails as it should.
+void hold_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+      // The other direction; the lowest free number is this one. Where even that fails nothing
+      // helps.
+      (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+void print_error(std::string_view what) {
+  // One write, so that lines of several processes do not mix. Names may hold anything.
+  const std::string line = "verbatim: " + shown_name(what, what.size()) + "\n";
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // there is nobody to tell
 }
 
@@ -75,8 +90,11 @@ void log_to_stderr(Level, std::string_view line) {
 
 int main(int count, char** arguments) {
   using namespace verbatim;
-  // A reader that leaves is an error of the write, not the end of the process.
+  hold_streams();
+  // A reader that leaves, or a file that may not grow, is an error of the write and not the end of
+  // the process.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   install_interrupt_handler();
   set_log(Level::kWarn, log_to_stderr);
   try {
@@ -87,6 +105,10 @@ int main(int count, char** arguments) {
     return exit_code(error.code());
   } catch (const std::bad_alloc&) {
     print_error("out of memory");
+    return kExitFailed;
+  } catch (const std::system_error& error) {
+    // Only threads throw it: files report by number.
+    print_error(formatted("a thread cannot be started: %s", error.what()));
     return kExitFailed;
   } catch (const std::exception& error) {
     print_error(error.what());

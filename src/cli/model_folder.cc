@@ -24,13 +24,12 @@ bool is_file(const std::string& path) {
 std::string executable_folder() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error)
-    fail(Code::kIo, "/proc/self/exe: cannot be read: %s; give --model", error.message().c_str());
-  return self.parent_path().string();
+  return error ? "" : self.parent_path().string();
 }
 
 BundledFiles bundled_files(const std::string& executable_folder) {
   BundledFiles found;
+  if (executable_folder.empty()) return found;
   for (const char* const below : kModelFolders) {
     const std::filesystem::path folder =
         (std::filesystem::path(executable_folder) / below).lexically_normal();

@@ -11,7 +11,7 @@ struct BundledFiles {
   std::string tokenizer;  // Qwen2.5's tokenizer.json; empty: not found
 };
 
-std::string executable_folder();  // of this process; throws kIo
+std::string executable_folder();  // of this process; empty where /proc does not tell
 BundledFiles bundled_files(const std::string& executable_folder);
 
 // The folder that --model means: a path as it stands, "nano-vibevoice" (and no flag at all) the

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -69,15 +68,6 @@ bool is_regular(const std::string& path) {
   fail(Code::kIo, "stdout: cannot be written: %s", system_message(error).c_str());
 }
 
-using FileId = std::pair<dev_t, ino_t>;
-
-// Which regular file a path leads to, under whatever name.
-std::optional<FileId> file_id(const std::string& path) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
-  return FileId{about.st_dev, about.st_ino};
-}
-
 }  // namespace
 
 void check_writable(const char* flag, const std::string& path) {
@@ -90,6 +80,9 @@ void check_writable(const char* flag, const std::string& path) {
            system_message(errno).c_str());
     // A device or a pipe is written as it is, and so is what /dev/stdout was redirected to.
     if (!S_ISREG(about.st_mode) || path.starts_with("/dev/")) return;
+  } else if (errno != ENOENT && errno != ENOTDIR) {  // a name that is too long, links in a circle
+    fail(Code::kIo, "%s: %s cannot be written: %s", flag, path.c_str(),
+         system_message(errno).c_str());
   }
   std::error_code error;
   const fs::path target = fs::canonical(path, error);  // behind links; none where it is new
@@ -144,18 +137,9 @@ void Results::settle_files(const ResultFlags& flags, std::span<const Input> inpu
          inputs.size());
   }
   const char* const flag = in_folder_ ? "--output-dir" : "--output";
-  std::set<FileId> recordings;
-  for (const Input& input : inputs)
-    if (const std::optional<FileId> id = file_id(input.path)) recordings.insert(*id);
   for (std::size_t i = 0; i < files_.size(); ++i) {
     if (in_folder_) make_folder(fs::path(files_[i]).parent_path().string());
-    for (const std::string& path : paths(i, true)) {
-      check_writable(flag, path);
-      const std::optional<FileId> id = file_id(path);
-      if (id && recordings.contains(*id))
-        fail(Code::kInvalidArgument, "%s: %s is a recording that is to be read", flag,
-             path.c_str());
-    }
+    for (const std::string& path : paths(i, true)) check_writable(flag, path);
   }
 }
 
