@@ -1,0 +1,48 @@
+// The table of one instruction set: every kernel over its lanes. Only templates over the lanes are
+// instantiated here, so that no code compiled for a set can stand in for a function of another
+// object.
+#pragma once
+
+#include "cpu/kernel_table.h"
+#include "cpu/kernels/attention.h"
+#include "cpu/kernels/depthwise.h"
+#include "cpu/kernels/elementwise.h"
+#include "cpu/kernels/linear.h"
+#include "cpu/kernels/linear_bf16.h"
+#include "cpu/kernels/linear_f16.h"
+#include "cpu/kernels/linear_f32.h"
+#include "cpu/kernels/linear_pack.h"
+#include "cpu/kernels/norm.h"
+#include "kv/codecs.h"
+
+namespace verbatim {
+
+// One line per weight format.
+template <typename V>
+struct LinearKernels {
+  static constexpr LinearKernel kAll[]{
+      {&kFormatF32, &f32_packed_bytes, &pack_f32, &run_linear<V, F32Panels<V>>},
+      {&kFormatF16, &half_packed_bytes, &pack_f16, &run_linear<V, F16Panels<V>>},
+      {&kFormatBF16, &half_packed_bytes, &pack_bf16, &run_linear<V, Bf16Panels<V>>},
+  };
+};
+
+template <typename V>
+consteval KernelTable make_table(const char* isa, bool (*runs_here)()) {
+  return {
+      .isa = isa,
+      .runs_here = runs_here,
+      .linear = LinearKernels<V>::kAll,
+      .depthwise = &Depthwise<V>::run,
+      .attention = AttentionKernels<V, KvCodecs>::kAll,
+      .attention_rows = kAttentionRows,
+      .attention_scratch_bytes = &attention_scratch_bytes<V>,
+      .rms_norm = &rms_norm<V>,
+      .swiglu = &swiglu<V>,
+      .add = &add<V>,
+      .rope = &rope<V>,
+      .arg_max = &arg_max<V>,
+  };
+}
+
+}  // namespace verbatim
