@@ -16,17 +16,17 @@ struct ProbeNumbers {  // sixteen of each
 };
 
 constexpr const char* kProbeNames[]{
-    "load",      "set",      "zero",     "fma",       "add", "sub",    "mul",  "div",
-    "sqrt",      "max",      "min",      "neg",       "abs", "round",  "pow2", "select",
-    "load_bf16", "load_f16", "low_bf16", "high_bf16", "sum", "max_of",
+    "load", "set",    "zero",     "fma",      "add",       "sub", "mul",
+    "div",  "sqrt",   "max",      "min",      "neg",       "abs", "round",
+    "pow2", "select", "load_f16", "low_bf16", "high_bf16", "sum", "max_of",
 };
 constexpr int kProbes = static_cast<int>(sizeof(kProbeNames) / sizeof(kProbeNames[0]));
 
 struct LanesProbe {
   const char* isa;
   void (*run)(const ProbeNumbers& numbers, float* out);  // [kProbes][16]
-  // The first n of floats and halves, and out[48..63] where the first n are stored: [4][16].
-  void (*tails)(const float* floats, const std::uint16_t* halves, int n, float* out);
+  // The first n of floats, and out[16..31] where the first n are stored: [2][16].
+  void (*tails)(const float* floats, int n, float* out);
 };
 
 template <typename V>
@@ -51,7 +51,6 @@ void probe_lanes(const ProbeNumbers& numbers, float* out) {
       V::round(a),
       V::pow2(V::load(numbers.whole)),
       V::select_less(a, b, c, V::neg(c)),
-      V::load_bf16(numbers.halves),
       V::load_f16(numbers.halves),
       V::low_bf16(numbers.pairs),
       V::high_bf16(numbers.pairs),
@@ -62,11 +61,9 @@ void probe_lanes(const ProbeNumbers& numbers, float* out) {
 }
 
 template <typename V>
-void probe_tails(const float* floats, const std::uint16_t* halves, int n, float* out) {
+void probe_tails(const float* floats, int n, float* out) {
   V::store(out, V::load(floats, n));
-  V::store(out + V::kLanes, V::load_bf16(halves, n));
-  V::store(out + 2 * V::kLanes, V::load_f16(halves, n));
-  V::store(out + 3 * V::kLanes, V::load(floats, n), n);
+  V::store(out + V::kLanes, V::load(floats, n), n);
 }
 
 }  // namespace verbatim

@@ -76,21 +76,8 @@ struct Lanes {
             _mm256_blendv_ps(y.hi, x.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
   }
 
-  static Lanes load_bf16(const std::uint16_t* p) {
-    return {widen(_mm_loadu_si128(at(p))), widen(_mm_loadu_si128(at(p + 8)))};
-  }
-  static Lanes load_bf16(const std::uint16_t* p, int n) {
-    std::uint16_t whole[kLanes] = {};
-    for (int i = 0; i < n; ++i) whole[i] = p[i];
-    return load_bf16(whole);
-  }
   static Lanes load_f16(const std::uint16_t* p) {
     return {_mm256_cvtph_ps(_mm_loadu_si128(at(p))), _mm256_cvtph_ps(_mm_loadu_si128(at(p + 8)))};
-  }
-  static Lanes load_f16(const std::uint16_t* p, int n) {
-    std::uint16_t whole[kLanes] = {};
-    for (int i = 0; i < n; ++i) whole[i] = p[i];
-    return load_f16(whole);
   }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
@@ -130,9 +117,6 @@ struct Lanes {
   }
   static __m256i words(const std::uint32_t* p) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(static_cast<const void*>(p)));
-  }
-  static __m256 widen(__m128i halves) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
   }
 };
 

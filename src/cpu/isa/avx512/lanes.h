@@ -47,15 +47,8 @@ struct Lanes {
     return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), y.v, x.v)};
   }
 
-  static Lanes load_bf16(const std::uint16_t* p) { return widen(_mm256_loadu_si256(at(p))); }
-  static Lanes load_bf16(const std::uint16_t* p, int n) {
-    return widen(_mm256_maskz_loadu_epi16(first(n), p));
-  }
   static Lanes load_f16(const std::uint16_t* p) {
     return {_mm512_cvtph_ps(_mm256_loadu_si256(at(p)))};
-  }
-  static Lanes load_f16(const std::uint16_t* p, int n) {
-    return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first(n), p))};
   }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
@@ -84,9 +77,6 @@ struct Lanes {
   static __mmask16 first(int n) { return static_cast<__mmask16>((1U << n) - 1U); }
   static const __m256i* at(const std::uint16_t* p) {
     return static_cast<const __m256i*>(static_cast<const void*>(p));
-  }
-  static Lanes widen(__m256i halves) {
-    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16))};
   }
 };
 

@@ -86,22 +86,8 @@ struct Lanes {
             vbslq_f32(vcltq_f32(x.c, y.c), p.c, q.c), vbslq_f32(vcltq_f32(x.d, y.d), p.d, q.d)};
   }
 
-  static Lanes load_bf16(const std::uint16_t* p) {
-    return {widen(vld1_u16(p)), widen(vld1_u16(p + 4)), widen(vld1_u16(p + 8)),
-            widen(vld1_u16(p + 12))};
-  }
-  static Lanes load_bf16(const std::uint16_t* p, int n) {
-    std::uint16_t whole[kLanes] = {};
-    for (int i = 0; i < n; ++i) whole[i] = p[i];
-    return load_bf16(whole);
-  }
   static Lanes load_f16(const std::uint16_t* p) {
     return {half(p), half(p + 4), half(p + 8), half(p + 12)};
-  }
-  static Lanes load_f16(const std::uint16_t* p, int n) {
-    std::uint16_t whole[kLanes] = {};
-    for (int i = 0; i < n; ++i) whole[i] = p[i];
-    return load_f16(whole);
   }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
@@ -131,9 +117,6 @@ struct Lanes {
   }
   static float32x4_t exponent(float32x4_t n) {
     return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n), vdupq_n_s32(127)), 23));
-  }
-  static float32x4_t widen(uint16x4_t halves) {
-    return vreinterpretq_f32_u32(vshll_n_u16(halves, 16));
   }
   static float32x4_t half(const std::uint16_t* p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));

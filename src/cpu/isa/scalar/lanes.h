@@ -85,13 +85,8 @@ struct Lanes {
     return each([&](int i) { return a.v[i] < b.v[i] ? x.v[i] : y.v[i]; });
   }
 
-  static Lanes load_bf16(const std::uint16_t* p) { return load_bf16(p, kLanes); }
-  static Lanes load_bf16(const std::uint16_t* p, int n) {
-    return each([p, n](int i) { return i < n ? from_bf16(p[i]) : 0.0F; });
-  }
-  static Lanes load_f16(const std::uint16_t* p) { return load_f16(p, kLanes); }
-  static Lanes load_f16(const std::uint16_t* p, int n) {
-    return each([p, n](int i) { return i < n ? from_f16(p[i]) : 0.0F; });
+  static Lanes load_f16(const std::uint16_t* p) {
+    return each([p](int i) { return from_f16(p[i]); });
   }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
