@@ -1,4 +1,5 @@
 // Headerless PCM, as a pipe from a recorder or another program carries it.
+#include <algorithm>
 #include <utility>
 
 #include "audio/frames.h"

@@ -1,6 +1,8 @@
 // WAV files of every coding, right and wrong.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "audio/frames.h"

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
-#include "base/scratch_folder.h"
+#include "base/error.h"
 
 namespace verbatim {
 namespace {
@@ -13,13 +14,15 @@ namespace fs = std::filesystem;
 
 class TargetFiles : public testing::Test {
  protected:
-  TargetFiles() {
-    scratch_.write("in.wav", "audio");
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream(at("in.wav")) << "audio";
     fs::create_symlink(at("in.wav"), at("link.wav"));
     fs::create_hard_link(at("in.wav"), at("hard.wav"));
-    fs::create_directory(at("below"));
   }
-  std::string at(const std::string& name) const { return scratch_.path(name); }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string at(const std::string& name) const { return folder_ + "/" + name; }
   // The sentence that refuses the last of the paths, or nothing.
   std::string refusal(const std::vector<std::pair<const char*, std::string>>& written) const {
     const std::vector<Input> inputs{{at("in.wav"), "in.wav"}, {"-", "stdin"}};
@@ -32,7 +35,7 @@ class TargetFiles : public testing::Test {
     }
     return "";
   }
-  const ScratchFolder scratch_;
+  const std::string folder_ = testing::TempDir() + "targets";
 };
 
 TEST_F(TargetFiles, ARecordingIsNotWrittenOverUnderAnyName) {
@@ -42,8 +45,8 @@ TEST_F(TargetFiles, ARecordingIsNotWrittenOverUnderAnyName) {
 }
 
 TEST_F(TargetFiles, TwoFlagsDoNotWriteOneFile) {
-  EXPECT_EQ(refusal({{"--output", at("new")}, {"--dump", at("below/../new")}}),
-            "--dump: " + at("below/../new") + " is what --output writes to as well");
+  EXPECT_EQ(refusal({{"--output", at("new")}, {"--dump", at("../targets/new")}}),
+            "--dump: " + at("../targets/new") + " is what --output writes to as well");
   EXPECT_EQ(refusal({{"--output", at("new")}, {"--dump", at("newer")}}), "");
 }
 
