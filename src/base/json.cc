@@ -26,10 +26,12 @@ constexpr std::size_t kMaxFound = 60;  // bytes of a wrong value that a message 
 // Builds values as the parser meets their parts. The names are those that boost::json::basic_parser
 // calls.
 struct Builder {
+  // NOLINTBEGIN(readability-identifier-naming): Boost's names.
   static constexpr std::size_t max_object_size = json::object::max_size();
   static constexpr std::size_t max_array_size = json::array::max_size();
   static constexpr std::size_t max_key_size = json::string::max_size();
   static constexpr std::size_t max_string_size = json::string::max_size();
+  // NOLINTEND(readability-identifier-naming)
   using View = json::string_view;
   using Failure = json::error_code;
 

@@ -89,7 +89,7 @@ void log_to_stderr(Level, std::string_view line) {
 }  // namespace verbatim
 
 int main(int count, char** arguments) {
-  using namespace verbatim;
+  using namespace verbatim;  // NOLINT(google-build-using-namespace): main alone stands outside.
   hold_streams();
   // A reader that leaves, or a file that may not grow, is an error of the write and not the end of
   // the process.

@@ -27,7 +27,7 @@ std::int64_t longest_stream(std::int64_t panels, std::int64_t grain, std::int64_
 LinearCut linear_cut(const LinearCall& whole, int threads) {
   const std::int64_t panels = panel_count(whole.out_features);
   LinearCut cut;
-  cut.by_rows = panels < 4 * threads && whole.rows >= 2 * kRowBlock;
+  cut.by_rows = panels < std::int64_t{4} * threads && whole.rows >= 2 * kRowBlock;
   cut.count = cut.by_rows ? whole.rows : panels;
   const std::int64_t products =  // of one row or one panel
       std::int64_t{whole.in_features} * kLanes * (cut.by_rows ? panels : whole.rows);

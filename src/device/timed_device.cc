@@ -53,6 +53,7 @@ std::vector<OpTime> TimedDevice::times() const {
     time.seconds += record.seconds;
   }
   std::vector<OpTime> times;
+  times.reserve(joined.size());
   for (auto& [key, time] : joined) times.push_back(std::move(time));
   std::sort(times.begin(), times.end(),
             [](const OpTime& a, const OpTime& b) { return a.seconds > b.seconds; });

@@ -1,6 +1,7 @@
 // Names are built only for a listener: parent scopes first, joined by dots.
 #include "device/trace.h"
 
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -28,7 +29,9 @@ std::string Trace::full_name(const char* name) const {
     if (scope->scope_[0] == '\0') continue;
     std::string front = scope->scope_;
     if (scope->index_ >= 0) front += formatted(".%d", scope->index_);
-    text = front + "." + text;
+    front += '.';
+    front += text;
+    text = std::move(front);
   }
   return text;
 }

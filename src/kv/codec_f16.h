@@ -32,7 +32,7 @@ struct F16Codec {
   template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {
     return V::load_f16(static_cast<const std::uint16_t*>(static_cast<const void*>(keys)) +
-                       feature * kPagePositions + first_slot);
+                       std::int64_t{feature} * kPagePositions + first_slot);
   }
   template <typename V>
   static V load_values(const std::byte* values, std::int32_t slot, std::int32_t first_feature,

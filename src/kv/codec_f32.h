@@ -21,7 +21,7 @@ struct F32Codec {
   static void store_key(const float* key, std::byte* keys, std::int32_t slot,
                         std::int32_t head_dim) {
     for (std::int32_t f = 0; f < head_dim; ++f)
-      std::memcpy(keys + 4 * (f * kPagePositions + slot), key + f, 4);
+      std::memcpy(keys + 4 * (std::int64_t{f} * kPagePositions + slot), key + f, 4);
   }
   static void store_value(const float* value, std::byte* values, std::int32_t slot,
                           std::int32_t head_dim) {
@@ -32,7 +32,7 @@ struct F32Codec {
   template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {
     return V::load(static_cast<const float*>(static_cast<const void*>(keys)) +
-                   feature * kPagePositions + first_slot);
+                   std::int64_t{feature} * kPagePositions + first_slot);
   }
   template <typename V>
   static V load_values(const std::byte* values, std::int32_t slot, std::int32_t first_feature,

@@ -60,6 +60,7 @@ Buffer allocate_host(std::size_t bytes) {
   if (memory == MAP_FAILED) fail(Code::kExhausted, "out of memory: %zu bytes asked for", bytes);
   return {memory, size, Memory::kHost,
           [](void* p, void* length) noexcept { munmap(p, reinterpret_cast<std::size_t>(length)); },
+          // The length travels where a context would. NOLINTNEXTLINE(performance-no-int-to-ptr)
           reinterpret_cast<void*>(size)};
 }
 

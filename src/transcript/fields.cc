@@ -14,7 +14,7 @@ namespace verbatim {
 std::int64_t rounded_time(double seconds, int digits) {
   constexpr double kLongest = 1e12;  // thirty thousand years: keeps the units inside an int64
   if (!(seconds > 0)) return 0;
-  std::array<char, 400> spelled;
+  std::array<char, 400> spelled{};
   const auto end = std::to_chars(spelled.data(), spelled.data() + spelled.size(),
                                  std::min(seconds, kLongest), std::chars_format::fixed);
   check(end.ec == std::errc(), "a double's decimal spelling fits");

@@ -2,6 +2,7 @@
 #include "transcript/subtitles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/utf8.h"
@@ -112,10 +113,9 @@ void append_cues(std::vector<Cue>& cues, const Segment& segment, const std::vect
     if (i % kLinesPerCue + 1 == kLinesPerCue || i + 1 == lines.size()) {
       // In double: length times characters may pass 2^63 only for times no recording has.
       const double share = static_cast<double>(before) / static_cast<double>(total);
-      const auto end_ms =
-          before == total
-              ? start_ms + length_ms
-              : start_ms + static_cast<std::int64_t>(static_cast<double>(length_ms) * share + 0.5);
+      const auto end_ms = before == total ? start_ms + length_ms
+                                          : start_ms + static_cast<std::int64_t>(std::llround(
+                                                           static_cast<double>(length_ms) * share));
       cues.back().end_ms = begin_ms = std::max(end_ms, begin_ms + 1);
     }
   }

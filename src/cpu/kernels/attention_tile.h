@@ -94,7 +94,7 @@ struct AttentionTile {
         });
       }
       unroll<kCount * kWide>([&](auto i) {
-        constexpr int kSum = decltype(i)::value;
+        constexpr std::int64_t kSum = decltype(i)::value;
         float* to = scores + kSum / kWide * kPage + slot + kSum % kWide * V::kLanes;
         V::store(to, V::mul(sum[kSum], factor));
       });

@@ -55,8 +55,9 @@ std::size_t attention_scratch_bytes(std::int32_t group, std::int32_t head_dim,
                                     std::int64_t positions) {
   constexpr std::int64_t kPage = AttentionView<V>::kPage;
   const std::int64_t pages = (positions + kPage - 1) / kPage + 1;  // they may begin inside one
-  const std::int64_t per_query = 2 * V::kLanes + padded_head(head_dim) + pages * kPage + head_dim;
-  return sizeof(float) * static_cast<std::size_t>(kAttentionRows * group * per_query);
+  const std::int64_t per_query =
+      std::int64_t{2} * V::kLanes + padded_head(head_dim) + pages * kPage + head_dim;
+  return sizeof(float) * static_cast<std::size_t>(std::int64_t{kAttentionRows} * group * per_query);
 }
 
 }  // namespace verbatim

@@ -81,7 +81,7 @@ std::string context_text(const SessionOptions& options, Layout layout) {
 
 std::string duration_text(std::int64_t samples, std::int32_t sample_rate_hz) {
   // Not printf, which would write a comma where the host program has set such a locale.
-  std::array<char, 64> digits;
+  std::array<char, 64> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
                                  static_cast<double>(samples) / static_cast<double>(sample_rate_hz),
                                  std::chars_format::fixed, 2);

@@ -115,6 +115,7 @@ Transcript Transcriber::finish(double duration_s, const std::vector<Interval>& s
 Uncovered uncovered_speech(const std::vector<Interval>& speech,
                            const std::vector<Segment>& segments) {
   std::vector<std::pair<double, double>> covered;
+  covered.reserve(segments.size());
   for (const Segment& segment : segments) covered.emplace_back(segment.start_s, segment.end_s);
   std::sort(covered.begin(), covered.end());
   Uncovered found;

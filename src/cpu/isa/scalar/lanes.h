@@ -113,7 +113,7 @@ struct Lanes {
  private:
   template <typename Value>
   static Lanes each(const Value& value) {
-    Lanes lanes;
+    Lanes lanes{};
     for (int i = 0; i < kLanes; ++i) lanes.v[i] = value(i);
     return lanes;
   }
