@@ -22,23 +22,16 @@ constexpr int kInterruptPollMs = 100;  // how soon a pipe that says nothing noti
 
 class FileSupply : public ByteSupply {
  public:
-  FileSupply(int file, bool owned, std::string name)
-      : file_(file), owned_(owned), name_(std::move(name)) {
+  // owned: nothing, or `file` itself.
+  FileSupply(int file, Descriptor owned, std::string name)
+      : file_(file), owned_(std::move(owned)), name_(std::move(name)) {
     struct stat status {};
-    if (fstat(file_, &status) != 0) {
-      const int error = errno;
-      close_owned();
-      fail(Code::kIo, "%s: cannot be read: %s", name_.c_str(), system_message(error).c_str());
-    }
-    if (S_ISDIR(status.st_mode)) {
-      close_owned();
+    if (fstat(file_, &status) != 0)
+      fail(Code::kIo, "%s: cannot be read: %s", name_.c_str(), system_message(errno).c_str());
+    if (S_ISDIR(status.st_mode))
       fail(Code::kInvalidArgument, "%s: is a folder, expected an audio file", name_.c_str());
-    }
     if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
   }
-  ~FileSupply() override { close_owned(); }
-  FileSupply(const FileSupply&) = delete;
-  FileSupply& operator=(const FileSupply&) = delete;
 
   std::size_t read(std::span<std::byte> to) override {
     for (;;) {
@@ -63,13 +56,9 @@ class FileSupply : public ByteSupply {
     while (poll(&waiting, 1, kInterruptPollMs) <= 0)
       if (is_interrupted()) fail(Code::kCancelled, "%s: interrupted", name_.c_str());
   }
-  void close_owned() {
-    if (owned_) close(file_);
-    owned_ = false;
-  }
 
   int file_;
-  bool owned_;
+  Descriptor owned_;
   std::string name_;
   std::optional<std::uint64_t> size_;
   std::uint64_t position_ = 0;
@@ -167,9 +156,13 @@ void ByteInput::seek(std::uint64_t position) {
 }
 
 std::unique_ptr<ByteInput> open_input(const std::string& path, int file) {
-  const bool owned = file < 0;
-  if (owned) file = open_to_read(path);
-  return std::make_unique<ByteInput>(std::make_unique<FileSupply>(file, owned, path), path);
+  Descriptor owned;
+  if (file < 0) {
+    owned = open_to_read(path);
+    file = owned.get();
+  }
+  return std::make_unique<ByteInput>(std::make_unique<FileSupply>(file, std::move(owned), path),
+                                     path);
 }
 
 std::unique_ptr<ByteInput> memory_input(std::span<const std::byte> memory, std::string name) {

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <utility>
 
 #include "base/error.h"
 
@@ -31,27 +32,6 @@ constexpr std::size_t kStackBytes = std::size_t{64} << 10;
 constexpr const char* kEmptyFolder = "/proc/tty/ldisc";
 constexpr rlim_t kMemoryBytes = rlim_t{2} << 30;
 constexpr rlim_t kFiles = 16;
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return file_; }
-  int release() {
-    const int file = file_;
-    file_ = -1;
-    return file;
-  }
-  void reset(int file = -1) {
-    if (file_ >= 0) close(file_);
-    file_ = file;
-  }
-
- private:
-  int file_ = -1;
-};
 
 struct Launch {
   const char* program;
@@ -168,16 +148,14 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, int input_
     waitpid(pid_, &status_, 0);
     fail_to_start(program, error);
   }
-  output_ = reading[0].release();
-  errors_ = reading[1].release();
+  output_ = std::move(reading[0]);
+  errors_ = std::move(reading[1]);
 }
 
 ChildProcess::~ChildProcess() {
   kill();
   while (!is_reaped_ && waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
-  close(output_);
-  close(errors_);
 }
 
 void ChildProcess::kill() {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace verbatim {
 
 struct ChildLimits {
@@ -25,8 +27,8 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  int output() const { return output_; }  // the reading end of its 1
-  int errors() const { return errors_; }  // the reading end of its 2
+  int output() const { return output_.get(); }  // the reading end of its 1
+  int errors() const { return errors_.get(); }  // the reading end of its 2
   // Whether it has ended within `wait_s`; then status() is what waitpid said.
   bool has_ended(double wait_s);
   int status() const { return status_; }
@@ -34,8 +36,8 @@ class ChildProcess {
 
  private:
   pid_t pid_ = -1;
-  int output_ = -1;
-  int errors_ = -1;
+  Descriptor output_;
+  Descriptor errors_;
   int status_ = 0;
   bool is_reaped_ = false;
 };

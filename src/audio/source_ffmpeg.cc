@@ -1,5 +1,4 @@
 // Everything else through an ffmpeg program in a cage, which prints a WAV of unknown length.
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include "audio/frames.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 
@@ -168,18 +168,8 @@ class FfmpegSupply : public ByteSupply {
 
 std::unique_ptr<ByteSupply> start_ffmpeg(const AudioRequest& request) {
   if (request.file >= 0) return std::make_unique<FfmpegSupply>(request, request.file);
-  const int file = open(request.what.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    fail(Code::kIo, "%s: cannot be opened: %s", request.what.c_str(),
-         system_message(errno).c_str());
-  try {
-    auto supply = std::make_unique<FfmpegSupply>(request, file);
-    close(file);
-    return supply;
-  } catch (...) {
-    close(file);
-    throw;
-  }
+  const Descriptor file = open_to_read(request.what);
+  return std::make_unique<FfmpegSupply>(request, file.get());
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Headerless PCM, as a pipe from a recorder or another program carries it.
-#include <algorithm>
 #include <utility>
 
 #include "audio/frames.h"

@@ -1,8 +1,6 @@
 // WAV files of every coding, right and wrong.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <memory>
 
 #include "audio/frames.h"

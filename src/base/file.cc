@@ -34,19 +34,6 @@ int open_waiting(const std::string& path, int flags, mode_t mode = 0) {
   }
 }
 
-// Closes a descriptor whatever happens.
-class Descriptor {
- public:
-  explicit Descriptor(int file) : file_(file) {}
-  ~Descriptor() { ::close(file_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
-
 // 0, or the error number: EINTR when the user interrupts. `offset` < 0 writes at the file's own
 // position.
 int write_until_interrupted(int file, std::string_view bytes, std::int64_t offset) {
@@ -85,9 +72,9 @@ int descriptor_named(const std::string& path) {
 
 }  // namespace
 
-int open_to_read(const std::string& path) {
-  const int file = open_waiting(path, O_RDONLY);
-  if (file < 0) {
+Descriptor open_to_read(const std::string& path) {
+  Descriptor file(open_waiting(path, O_RDONLY));
+  if (!file.is_open()) {
     const int error = errno;
     fail(code_of(error), "%s: cannot be opened: %s", path.c_str(), system_message(error).c_str());
   }
@@ -95,7 +82,7 @@ int open_to_read(const std::string& path) {
 }
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  const Descriptor file(open_to_read(path));
+  const Descriptor file = open_to_read(path);
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) {
     fail(Code::kIo, "%s: cannot be examined: %s", path.c_str(), system_message(errno).c_str());
@@ -145,7 +132,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
 }
 
 std::string read_file(const std::string& path, std::size_t limit_bytes) {
-  const Descriptor file(open_to_read(path));
+  const Descriptor file = open_to_read(path);
   std::string bytes;
   struct stat about {};
   if (::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode)) {
@@ -182,39 +169,36 @@ int write_all(int file, std::string_view bytes) {
   return 0;
 }
 
-int open_unnamed(const std::string& folder) {
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-  if (file >= 0) return file;
+std::string default_spool_folder() {
+  return ::access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+Descriptor open_unnamed(const std::string& folder) {
+  Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+  if (file.is_open()) return file;
   // Not every file system has unnamed files: name one and take the name away at once.
   std::string name = folder + "/verbatim-XXXXXX";
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
+  file.reset(::mkostemp(name.data(), O_CLOEXEC));
+  if (file.is_open()) ::unlink(name.c_str());
+  return file;
 }
 
 SpooledFile::SpooledFile(std::size_t in_memory, std::string folder)
-    : in_memory_(in_memory), folder_(std::move(folder)) {
-  // /var/tmp before /tmp: the latter is often memory, which is what a spool is meant to save.
-  if (folder_.empty()) folder_ = ::access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
-}
-
-SpooledFile::~SpooledFile() {
-  if (file_ >= 0) ::close(file_);
-}
+    : in_memory_(in_memory), folder_(folder.empty() ? default_spool_folder() : std::move(folder)) {}
 
 void SpooledFile::append(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   const std::string_view chars(static_cast<const char*>(static_cast<const void*>(bytes.data())),
                                bytes.size());
-  if (file_ < 0 && bytes.size() <= in_memory_ - head_.size()) {
+  if (!file_.is_open() && bytes.size() <= in_memory_ - head_.size()) {
     head_.append(chars);
     size_ += bytes.size();
     return;
   }
-  if (file_ < 0) spill();
+  if (!file_.is_open()) spill();
   const std::uint64_t grown = size_ + bytes.size();
   const int error =
-      write_until_interrupted(file_, chars, static_cast<std::int64_t>(size_ - head_.size()));
+      write_until_interrupted(file_.get(), chars, static_cast<std::int64_t>(size_ - head_.size()));
   if (error != 0) {
     fail(Code::kIo, "%s: a temporary file cannot grow to %llu bytes: %s", folder_.c_str(),
          static_cast<unsigned long long>(grown), system_message(error).c_str());
@@ -225,7 +209,7 @@ void SpooledFile::append(std::span<const std::byte> bytes) {
 // Opens the file for what does not fit; what is in memory stays there.
 void SpooledFile::spill() {
   file_ = open_unnamed(folder_);
-  if (file_ >= 0) return;
+  if (file_.is_open()) return;
   fail(Code::kIo, "%s: no temporary file can be made here: %s", folder_.c_str(),
        system_message(errno).c_str());
 }
@@ -240,7 +224,7 @@ void SpooledFile::read(std::uint64_t offset, std::span<std::byte> to) const {
   }
   while (!to.empty()) {
     const ssize_t size =
-        ::pread(file_, to.data(), to.size(), static_cast<off_t>(offset - head_.size()));
+        ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset - head_.size()));
     if (size < 0 && errno == EINTR && !is_interrupted()) continue;
     if (size <= 0) {
       fail(Code::kIo, "%s: a temporary file cannot be read at %llu: %s", folder_.c_str(),

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
+
 namespace verbatim {
 
 // A read-only private mapping. Throws kNotFound or kIo naming the path.
@@ -29,9 +31,8 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A descriptor to read from, which the caller closes. Throws kNotFound, kIo, or kCancelled while
-// the writer of a FIFO is waited for.
-[[nodiscard]] int open_to_read(const std::string& path);
+// To read from. Throws kNotFound, kIo, or kCancelled while the writer of a FIFO is waited for.
+[[nodiscard]] Descriptor open_to_read(const std::string& path);
 
 // The whole file; throws kNotFound, kIo, kCancelled while a pipe is waited for, or kCorrupt when it
 // is larger than limit_bytes.
@@ -40,16 +41,18 @@ std::string read_file(const std::string& path, std::size_t limit_bytes);
 // All of the bytes to a descriptor, whatever signals come; 0, or the error number.
 [[nodiscard]] int write_all(int file, std::string_view bytes);
 
-// An unnamed file in the folder, to write and to read, of which nothing is left on the disk when it
-// is closed, which the caller does. Negative, with errno set, where none can be made.
-[[nodiscard]] int open_unnamed(const std::string& folder);
+// Where what waits for its turn is kept: /var/tmp, or /tmp, which is often memory.
+std::string default_spool_folder();
+
+// An unnamed file in the folder, to write and to read, of which nothing is left on the disk once it
+// is closed. None, with errno set, where it cannot be made.
+[[nodiscard]] Descriptor open_unnamed(const std::string& folder);
 
 // Bytes in memory up to `in_memory` bytes and in an unnamed file behind that: nothing is left on
 // the disk after a crash. One thread at a time. Throws kIo (a full disk) naming the folder.
 class SpooledFile {
  public:
-  explicit SpooledFile(std::size_t in_memory, std::string folder = "");  // "": /var/tmp, or /tmp
-  ~SpooledFile();
+  explicit SpooledFile(std::size_t in_memory, std::string folder = "");  // "": the default
   SpooledFile(const SpooledFile&) = delete;
   SpooledFile& operator=(const SpooledFile&) = delete;
 
@@ -63,7 +66,7 @@ class SpooledFile {
   std::size_t in_memory_;
   std::string folder_;
   std::string head_;
-  int file_ = -1;
+  Descriptor file_;
   std::uint64_t size_ = 0;
 };
 

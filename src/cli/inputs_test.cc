@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
@@ -15,28 +15,15 @@ namespace fs = std::filesystem;
 
 class Inputs : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "inputs_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string touch(const std::string& name) {
-    const fs::path path = fs::path(folder_) / name;
-    fs::create_directories(path.parent_path());
-    AtomicFile file(path.string());
-    file.commit();
-    return path.string();
-  }
+  std::string touch(const std::string& name) const { return scratch_.write(name, ""); }
   static std::vector<std::string> below(const std::vector<Input>& inputs) {
     std::vector<std::string> names;
     for (const Input& input : inputs) names.push_back(input.below);
     return names;
   }
 
-  std::string folder_;
+  const ScratchFolder scratch_;
+  const std::string& folder_ = scratch_.path();
 };
 
 std::vector<std::string> names(const std::vector<std::string>& below,

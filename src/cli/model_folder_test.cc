@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
@@ -14,19 +14,9 @@ namespace fs = std::filesystem;
 
 class ModelFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    root_ = testing::TempDir() + "model_folder_" +
-            testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  void touch(const std::string& name) const {
-    const fs::path path = fs::path(root_) / name;
-    fs::create_directories(path.parent_path());
-    AtomicFile file(path.string());
-    file.commit();
-  }
-  std::string root_;
+  void touch(const std::string& name) const { scratch_.write(name, ""); }
+  const ScratchFolder scratch_;
+  const std::string& root_ = scratch_.path();
 };
 
 TEST_F(ModelFolder, TheInstallTreeHoldsModelsBesideTheProgram) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
@@ -15,18 +16,7 @@ namespace fs = std::filesystem;
 
 class ResultFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "results_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  void touch(const std::string& name) const {
-    AtomicFile file(folder_ + "/" + name);
-    file.write("old");
-    file.commit();
-  }
+  void touch(const std::string& name) const { scratch_.write(name, "old"); }
   std::vector<std::string> listing() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(folder_))
@@ -35,7 +25,8 @@ class ResultFiles : public testing::Test {
     std::sort(found.begin(), found.end());
     return found;
   }
-  std::string folder_;
+  const ScratchFolder scratch_;
+  const std::string& folder_ = scratch_.path();
 };
 
 Transcript transcript(const char* text) {

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
-#include "base/error.h"
+#include "base/scratch_folder.h"
 
 namespace verbatim {
 namespace {
@@ -14,15 +13,13 @@ namespace fs = std::filesystem;
 
 class TargetFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    std::ofstream(at("in.wav")) << "audio";
+  TargetFiles() {
+    scratch_.write("in.wav", "audio");
     fs::create_symlink(at("in.wav"), at("link.wav"));
     fs::create_hard_link(at("in.wav"), at("hard.wav"));
+    fs::create_directory(at("below"));
   }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  std::string at(const std::string& name) const { return scratch_.path(name); }
   // The sentence that refuses the last of the paths, or nothing.
   std::string refusal(const std::vector<std::pair<const char*, std::string>>& written) const {
     const std::vector<Input> inputs{{at("in.wav"), "in.wav"}, {"-", "stdin"}};
@@ -35,7 +32,7 @@ class TargetFiles : public testing::Test {
     }
     return "";
   }
-  const std::string folder_ = testing::TempDir() + "targets";
+  const ScratchFolder scratch_;
 };
 
 TEST_F(TargetFiles, ARecordingIsNotWrittenOverUnderAnyName) {
@@ -45,8 +42,8 @@ TEST_F(TargetFiles, ARecordingIsNotWrittenOverUnderAnyName) {
 }
 
 TEST_F(TargetFiles, TwoFlagsDoNotWriteOneFile) {
-  EXPECT_EQ(refusal({{"--output", at("new")}, {"--dump", at("../targets/new")}}),
-            "--dump: " + at("../targets/new") + " is what --output writes to as well");
+  EXPECT_EQ(refusal({{"--output", at("new")}, {"--dump", at("below/../new")}}),
+            "--dump: " + at("below/../new") + " is what --output writes to as well");
   EXPECT_EQ(refusal({{"--output", at("new")}, {"--dump", at("newer")}}), "");
 }
 
