@@ -77,6 +77,15 @@ void print_error(std::string_view what) {
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // there is nobody to tell
 }
 
+// A mapped file has lost what was there when it was opened.
+void on_bus_error(int) {
+  constexpr std::string_view kSentence =
+      "verbatim: a file of the checkpoint cannot be read any more: it was cut, or its disk "
+      "failed\n";
+  (void)!::write(STDERR_FILENO, kSentence.data(), kSentence.size());
+  ::_exit(kExitFailed);
+}
+
 // Log lines start where a progress line may stand.
 void log_to_stderr(Level, std::string_view line) {
   const bool redraws = ::isatty(STDERR_FILENO) == 1;
@@ -95,6 +104,7 @@ int main(int count, char** arguments) {
   // the process.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGBUS, on_bus_error);
   install_interrupt_handler();
   set_log(Level::kWarn, log_to_stderr);
   try {

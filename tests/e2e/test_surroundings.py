@@ -127,6 +127,21 @@ class Limits(TestCase):
                 self.assertRegex(line, "^verbatim: .*(memory|thread|at once|mapped)", mebibytes)
 
 
+class Checkpoint(TestCase):
+    def test_a_file_that_is_cut_while_it_is_mapped_is_one_sentence(self):
+        # The signal that the kernel sends then; the moment of a cut cannot be chosen.
+        with started("--quiet", "--rate", "8000", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE) as process:
+            status = pathlib.Path(f"/proc/{process.pid}/status")
+            for _ in range(TIMEOUT_S * 100):
+                caught = [line for line in status.read_text().splitlines() if line.startswith("SigCgt")]
+                if int(caught[0].split()[1], 16) >> (signal.SIGBUS - 1) & 1:
+                    break
+                time.sleep(0.01)
+            process.send_signal(signal.SIGBUS)
+            self.assert_refused(outcome_of(process), 1, "checkpoint", "cut")
+
+
 class Names(TestCase):
     def test_a_name_with_line_ends_stays_one_line(self):
         name = "no\nsuch\x1b[31m.wav"
