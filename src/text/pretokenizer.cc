@@ -1,4 +1,4 @@
-// The seven alternatives of the split rule, each returning where its match ends, or `first` for
+// The seven alternatives of each split rule, each returning where its match ends, or `first` for
 // none.
 #include "text/pretokenizer.h"
 
@@ -47,11 +47,11 @@ std::size_t word_end(std::u32string_view text, std::size_t first) {
   return end == letters ? first : end;
 }
 
-// ' ?[^\s\p{L}\p{N}]+[\r\n]*' without the quotes.
+// ' ?[^\s\p{L}\p{N}]+' without the quotes.
 std::size_t symbols_end(std::u32string_view text, std::size_t first) {
   const std::size_t symbols = text[first] == U' ' ? first + 1 : first;
   const std::size_t end = run_end(text, symbols, kOther);
-  return end == symbols ? first : run_end(text, end, kNewline);
+  return end == symbols ? first : end;
 }
 
 // \s*[\r\n]+|\s+(?!\S)|\s+
@@ -69,19 +69,93 @@ std::size_t space_end(std::u32string_view text, std::size_t first) {
   return is_last_kept ? end : end - 1;
 }
 
+// [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
+bool is_head(LetterKind kind) {
+  return kind == LetterKind::kUpper || kind == LetterKind::kBoth;
+}
+
+// [\p{Ll}\p{Lm}\p{Lo}\p{M}]
+bool is_tail(LetterKind kind) {
+  return kind == LetterKind::kLower || kind == LetterKind::kBoth;
+}
+
+std::size_t head_end(std::u32string_view text, std::size_t first) {
+  while (first < text.size() && is_head(letter_kind(text[first]))) ++first;
+  return first;
+}
+
+std::size_t tail_end(std::u32string_view text, std::size_t first) {
+  while (first < text.size() && is_tail(letter_kind(text[first]))) ++first;
+  return first;
+}
+
+// Head*Tail+. Where nothing but a tail can follow the heads, the heads give characters back until
+// one is a tail too; what lies behind that one are heads alone, so the match ends there.
+std::size_t tailed_end(std::u32string_view text, std::size_t first) {
+  const std::size_t heads = head_end(text, first);
+  const std::size_t end = tail_end(text, heads);
+  if (end != heads) return end;
+  std::size_t last = heads;
+  while (last > first && !is_tail(letter_kind(text[last - 1]))) --last;
+  return last;
+}
+
+// Head+Tail*
+std::size_t headed_end(std::u32string_view text, std::size_t first) {
+  const std::size_t heads = head_end(text, first);
+  return heads == first ? first : tail_end(text, heads);
+}
+
+// The first two alternatives of tekken.json's rule. A mark is no letter, so it may be what stands
+// before a word as well as its beginning; as the former it is tried first.
+std::size_t tekken_word_end(std::u32string_view text, std::size_t first) {
+  const CharacterClass kind = character_class(text[first]);
+  const bool may_precede = kind == kSpace || kind == kOther;
+  const std::size_t second = first + 1;
+  for (const auto end_of : {tailed_end, headed_end}) {
+    if (may_precede) {
+      if (const std::size_t end = end_of(text, second); end != second) return end;
+    }
+    if (const std::size_t end = end_of(text, first); end != first) return end;
+  }
+  return first;
+}
+
+std::size_t tekken_piece_end(std::u32string_view text, std::size_t first) {
+  if (const std::size_t end = tekken_word_end(text, first); end != first) return end;
+  if (character_class(text[first]) == kNumber) return first + 1;
+  if (std::size_t end = symbols_end(text, first); end != first) {
+    while (end < text.size() && (character_class(text[end]) == kNewline || text[end] == U'/'))
+      ++end;
+    return end;
+  }
+  return space_end(text, first);
+}
+
+std::size_t qwen_piece_end(std::u32string_view text, std::size_t first) {
+  if (const std::size_t end = contraction_end(text, first); end != first) return end;
+  if (const std::size_t end = word_end(text, first); end != first) return end;
+  if (character_class(text[first]) == kNumber) return first + 1;
+  if (const std::size_t end = symbols_end(text, first); end != first)
+    return run_end(text, end, kNewline);
+  return space_end(text, first);
+}
+
 }  // namespace
 
 const std::string_view kSplitRule =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-std::size_t piece_end(std::u32string_view text, std::size_t first) {
+const std::string_view kTekkenSplitRule =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+std::size_t piece_end(std::u32string_view text, std::size_t first, SplitRule rule) {
   check(first < text.size(), "there is a piece left");
-  if (const std::size_t end = contraction_end(text, first); end != first) return end;
-  if (const std::size_t end = word_end(text, first); end != first) return end;
-  if (character_class(text[first]) == kNumber) return first + 1;
-  if (const std::size_t end = symbols_end(text, first); end != first) return end;
-  const std::size_t end = space_end(text, first);
+  const std::size_t end =
+      rule == SplitRule::kTekken ? tekken_piece_end(text, first) : qwen_piece_end(text, first);
   check(end != first, "every character belongs to a piece");
   return end;
 }

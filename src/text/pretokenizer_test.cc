@@ -16,19 +16,18 @@ namespace {
 
 using Pieces = std::vector<std::u32string>;
 
-Pieces pieces_of(std::u32string_view text) {
+Pieces pieces_of(std::u32string_view text, SplitRule rule = SplitRule::kQwen) {
   Pieces pieces;
   for (std::size_t first = 0; first < text.size();) {
-    const std::size_t end = piece_end(text, first);
+    const std::size_t end = piece_end(text, first, rule);
     pieces.emplace_back(text.substr(first, end - first));
     first = end;
   }
   return pieces;
 }
 
-TEST(Pretokenizer, CutsAsTheReferencesEngine) {
-  const boost::json::value golden =
-      parse_json(read_file("tests/golden/unicode.json", 1 << 20), "unicode.json");
+void expect_golden_pieces(const char* path, SplitRule rule) {
+  const boost::json::value golden = parse_json(read_file(path, 1 << 20), path);
   ASSERT_GT(golden.at("pieces").as_array().size(), 500u);
   for (const boost::json::value& row : golden.at("pieces").as_array()) {
     Pieces expected;
@@ -37,8 +36,26 @@ TEST(Pretokenizer, CutsAsTheReferencesEngine) {
       const boost::json::string& text = piece.as_string();
       whole += expected.emplace_back(code_points({text.data(), text.size()}));
     }
-    ASSERT_EQ(pieces_of(whole), expected);
+    ASSERT_EQ(pieces_of(whole, rule), expected);
   }
+}
+
+TEST(Pretokenizer, CutsAsTheReferencesEngine) {
+  expect_golden_pieces("tests/golden/unicode.json", SplitRule::kQwen);
+}
+
+TEST(Pretokenizer, CutsTekkensPiecesAsTheReferencesEngine) {
+  expect_golden_pieces("tests/golden/tekken/encode.json", SplitRule::kTekken);
+}
+
+TEST(Pretokenizer, TekkensWordsEndWhereCapitalsBegin) {
+  const auto pieces = [](std::u32string_view text) { return pieces_of(text, SplitRule::kTekken); };
+  EXPECT_EQ(pieces(U"HelloWorld"), (Pieces{U"Hello", U"World"}));
+  EXPECT_EQ(pieces(U"HTTPServer"), (Pieces{U"HTTPServer"}));
+  EXPECT_EQ(pieces(U" ABC'S"), (Pieces{U" ABC", U"'S"}));
+  EXPECT_EQ(pieces(U"\u0301ABC"), (Pieces{U"\u0301", U"ABC"}));
+  EXPECT_EQ(pieces(U"AB\u02B0CD"), (Pieces{U"AB\u02B0", U"CD"}));
+  EXPECT_EQ(pieces(U".\n/\n/x"), (Pieces{U".\n/\n/", U"x"}));
 }
 
 TEST(Pretokenizer, ContractionsIgnoreCaseAndKnowTheLongS) {

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "text/pretokenizer.h"
 #include "text/unicode.h"
 
 namespace verbatim {
@@ -27,6 +26,11 @@ class Tokenizer::Merger {
   std::vector<std::int32_t> tokens;
 
   void append(std::string_view piece) {
+    if (const std::int32_t whole = ranked(piece); whole >= 0) {
+      tokens.push_back(whole);
+      return;
+    }
+    piece_ = piece;
     symbols_.clear();
     const auto count = static_cast<std::int32_t>(piece.size());
     for (std::int32_t i = 0; i < count; ++i) {
@@ -42,6 +46,7 @@ class Tokenizer::Merger {
   }
 
  private:
+  // A symbol's index is where in the piece its bytes begin.
   struct Symbol {
     std::int32_t token;     // -1: joined with the one before
     std::int32_t previous;  // -1: none
@@ -60,9 +65,20 @@ class Tokenizer::Merger {
 
   Symbol& at(std::int32_t index) { return symbols_[static_cast<std::size_t>(index)]; }
 
+  std::int32_t ranked(std::string_view bytes) const {
+    return vocabulary_.ranked.find(vocabulary_.bytes, bytes);
+  }
+
   Merge merge_at(std::int32_t left) {
     const Symbol& symbol = at(left);
     if (symbol.token < 0 || symbol.next < 0) return {};
+    if (vocabulary_.ranked.size() != 0) {
+      const std::int32_t after = at(symbol.next).next;
+      const std::size_t end = after < 0 ? piece_.size() : static_cast<std::size_t>(after);
+      const auto first = static_cast<std::size_t>(left);
+      const std::int32_t token = ranked(piece_.substr(first, end - first));
+      return {.rank = token, .merged = token};
+    }
     return vocabulary_.merges.find(symbol.token, at(symbol.next).token);
   }
 
@@ -81,7 +97,8 @@ class Tokenizer::Merger {
   }
 
   void join(const Candidate& candidate) {
-    // Either of the two may have joined another since. Each rank belongs to one pair, so it tells.
+    // Either of the two may have joined another since. Each rank belongs to one pair or, without a
+    // list of pairs, to one string of bytes, so it tells.
     if (merge_at(candidate.left).rank != candidate.merge.rank) return;
     Symbol& left = at(candidate.left);
     Symbol& right = at(left.next);
@@ -94,6 +111,7 @@ class Tokenizer::Merger {
   }
 
   const Vocabulary& vocabulary_;
+  std::string_view piece_;
   std::vector<Symbol> symbols_;
   std::vector<Candidate> candidates_;  // empty between pieces
 };
@@ -105,6 +123,7 @@ Tokenizer::Tokenizer(Vocabulary vocabulary)
   for (const AddedToken& added : vocabulary_.added) {
     check(added.token >= 0 && added.token < size(), "an added token has a place");
     if (added.is_special) is_special_[static_cast<std::size_t>(added.token)] = true;
+    if (!vocabulary_.is_added_in_text) continue;
     if (added.is_normalized) {
       normalized.push_back(added);
       if (vocabulary_.is_nfc) normalized.back().text = nfc(added.text);
@@ -145,11 +164,11 @@ void Tokenizer::encode_plain(std::string_view text, bool parse_special, Merger& 
   }
 }
 
-void Tokenizer::encode_pieces(std::string_view text, Merger& merger) {
+void Tokenizer::encode_pieces(std::string_view text, Merger& merger) const {
   const std::u32string codes = code_points(text);
   std::string piece;
   for (std::size_t first = 0; first < codes.size();) {
-    const std::size_t end = piece_end(codes, first);
+    const std::size_t end = piece_end(codes, first, vocabulary_.split);
     piece.clear();
     for (; first < end; ++first) append_utf8(piece, codes[first]);
     merger.append(piece);

@@ -129,6 +129,29 @@ CharacterClass character_class(char32_t code) {
   }
 }
 
+LetterKind letter_kind(char32_t code) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LT:
+      return LetterKind::kUpper;
+    case UTF8PROC_CATEGORY_LL:
+      return LetterKind::kLower;
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+      return LetterKind::kBoth;
+    case UTF8PROC_CATEGORY_CN:
+      if (is_in(kLaterUpper, code)) return LetterKind::kUpper;
+      if (is_in(kLaterLower, code)) return LetterKind::kLower;
+      if (is_in(kLaterLetters, code) || is_in(kLaterMarks, code)) return LetterKind::kBoth;
+      return LetterKind::kNone;
+    default:
+      return LetterKind::kNone;
+  }
+}
+
 const char* unicode_version() {
   return utf8proc_unicode_version();
 }

@@ -25,6 +25,16 @@ enum class CharacterClass : std::uint8_t {
 
 CharacterClass character_class(char32_t code);
 
+// How the split rule of tekken.json tells letters and marks apart.
+enum class LetterKind : std::uint8_t {
+  kNone,   // neither letter nor mark
+  kUpper,  // \p{Lu} and \p{Lt}
+  kLower,  // \p{Ll}
+  kBoth,   // \p{Lm}, \p{Lo} and \p{M}, which stand in a word's beginning and in its rest
+};
+
+LetterKind letter_kind(char32_t code);
+
 // The version of Unicode whose tables these are: "15.0.0".
 const char* unicode_version();
 

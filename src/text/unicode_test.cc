@@ -1,5 +1,5 @@
-// Against the tables that tools/fixtures/make_tokenizer_golden.py took from the reference's
-// library.
+// Against the tables that tools/fixtures/make_tokenizer_golden.py and make_tekken_golden.py took
+// from the references' libraries.
 #include "text/unicode.h"
 
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ const boost::json::value& golden() {
   return value;
 }
 
-std::vector<bool> members(const char* table) {
+std::vector<bool> members(const boost::json::value& ranges) {
   std::vector<bool> is_member(kCodes, false);
-  for (const boost::json::value& range : golden().at(table).as_array()) {
+  for (const boost::json::value& range : ranges.as_array()) {
     for (std::int64_t code = range.at(0).as_int64(); code <= range.at(1).as_int64(); ++code)
       is_member[static_cast<std::size_t>(code)] = true;
   }
@@ -48,9 +48,9 @@ std::string utf8(std::u32string_view codes) {
 }
 
 TEST(Unicode, ClassesAreTheReferencesForEveryCodePoint) {
-  const std::vector<bool> letters = members("letters");
-  const std::vector<bool> numbers = members("numbers");
-  const std::vector<bool> spaces = members("spaces");
+  const std::vector<bool> letters = members(golden().at("letters"));
+  const std::vector<bool> numbers = members(golden().at("numbers"));
+  const std::vector<bool> spaces = members(golden().at("spaces"));
   for (char32_t code = 0; code < kCodes; ++code) {
     if (is_surrogate(code)) continue;
     const CharacterClass kind = character_class(code);
@@ -62,8 +62,23 @@ TEST(Unicode, ClassesAreTheReferencesForEveryCodePoint) {
   }
 }
 
+TEST(Unicode, LetterKindsAreTheReferencesForEveryCodePoint) {
+  const boost::json::value tekken =
+      parse_json(read_file("tests/golden/tekken/encode.json", 1 << 20), "encode.json");
+  const std::vector<bool> upper = members(tekken.at("upper"));
+  const std::vector<bool> lower = members(tekken.at("lower"));
+  const std::vector<bool> both = members(tekken.at("both"));
+  for (char32_t code = 0; code < kCodes; ++code) {
+    if (is_surrogate(code)) continue;
+    const LetterKind kind = letter_kind(code);
+    ASSERT_EQ(kind == LetterKind::kUpper, upper[code]) << std::hex << std::size_t{code};
+    ASSERT_EQ(kind == LetterKind::kLower, lower[code]) << std::hex << std::size_t{code};
+    ASSERT_EQ(kind == LetterKind::kBoth, both[code]) << std::hex << std::size_t{code};
+  }
+}
+
 TEST(Unicode, MarksThatMoveAreTheReferencesForEveryCodePoint) {
-  const std::vector<bool> marks = members("marks");
+  const std::vector<bool> marks = members(golden().at("marks"));
   for (char32_t code = 0; code < kCodes; ++code) {
     if (is_surrogate(code)) continue;
     const std::string between = nfc(utf8(std::u32string{0x0345, code, 0x0334}));
