@@ -55,7 +55,7 @@ std::byte* KvPool::page(std::int32_t layer, std::int32_t id) const {
 }
 
 KvSequence::~KvSequence() {
-  for (const std::int32_t id : pages_) pool_.free_.push_back(id);
+  clear();
 }
 
 bool KvSequence::reserve(std::int64_t length) {
@@ -90,6 +90,13 @@ void KvSequence::drop_before(std::int64_t position) {
   for (std::size_t i = 0; i < count; ++i) pool_.free_.push_back(pages_[i]);
   pages_.erase(pages_.begin(), pages_.begin() + static_cast<std::ptrdiff_t>(count));
   first_page_ = keep;
+}
+
+void KvSequence::clear() {
+  for (const std::int32_t id : pages_) pool_.free_.push_back(id);
+  pages_.clear();
+  first_page_ = 0;
+  length_ = 0;
 }
 
 }  // namespace verbatim

@@ -55,6 +55,7 @@ class KvSequence {
   void advance(std::int64_t rows);          // once the last layer has stored them
   void truncate(std::int64_t length);       // forgets what lies behind
   void drop_before(std::int64_t position);  // gives back whole pages that no query can reach
+  void clear();                             // gives everything back and starts at position 0
   const KvPool& pool() const { return pool_; }
   std::int64_t length() const { return length_; }
   std::int64_t first_page() const { return first_page_; }         // pages before it were given back

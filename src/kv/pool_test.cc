@@ -159,6 +159,25 @@ TEST_P(PoolTest, TruncateKeepsThePagesForWhatComesNext) {
   EXPECT_EQ(kv.length(), 3 * kPagePositions);
 }
 
+TEST_P(PoolTest, AClearedSequenceStartsAtPositionZeroWithEveryPageGivenBack) {
+  KvPool pool = made(4);
+  KvSequence kv(pool);
+  ASSERT_TRUE(kv.reserve(4 * kPagePositions));
+  kv.advance(3 * kPagePositions + 5);
+  kv.drop_before(2 * kPagePositions);
+  kv.clear();
+  EXPECT_EQ(pool.free_pages(), 4);
+  EXPECT_EQ(kv.length(), 0);
+  EXPECT_EQ(kv.first_page(), 0);
+  EXPECT_TRUE(kv.pages().empty());
+  kv.clear();  // of nothing is nothing
+  EXPECT_EQ(pool.free_pages(), 4);
+  ASSERT_TRUE(kv.reserve(4 * kPagePositions));
+  EXPECT_EQ(std::set<std::int32_t>(kv.pages().begin(), kv.pages().end()).size(), 4U);
+  kv.advance(4 * kPagePositions);
+  EXPECT_EQ(kv.length(), 4 * kPagePositions);
+}
+
 TEST_P(PoolTest, BrokenPromisesAbort) {
   KvPool pool = made(4);
   KvSequence kv(pool);
