@@ -58,6 +58,7 @@ struct AttentionShape {
 
 struct RopeTable {
   std::vector<float> inv_freq;  // as the reference computes it, in its dtype; head_dim / 2 of them
+  bool interleaved = false;     // pairs (2i, 2i + 1); else (i, i + head_dim / 2)
 };
 
 class Device {

@@ -5,8 +5,9 @@
 
 namespace verbatim {
 
-std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta) {
+std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta, bool interleaved) {
   auto table = std::make_unique<RopeTable>();
+  table->interleaved = interleaved;
   for (std::int32_t i = 0; i < head_dim / 2; ++i) {
     // The reference raises theta to a float32 power and divides in float32.
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(head_dim);

@@ -38,7 +38,8 @@ struct Stage {  // which layers run where; a single stage when the model lives o
 };
 
 // 1 / theta^(2i / head_dim) in float32. Reference: modeling_rope_utils.py, default rope parameters.
-std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta);
+std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta,
+                                           bool interleaved = false);
 
 class Transformer {
  public:
