@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/cpu_topology.h"
-#include "base/math.h"
 #include "cpu/linear_cut.h"
 
 namespace verbatim {
@@ -14,8 +13,6 @@ namespace {
 
 // Fewer values of a row op are not worth waking a worker for.
 constexpr std::int64_t kValuesEach = 1 << 14;
-// Angles are float32 products below this position, as the reference's, and exact beyond.
-constexpr std::int64_t kFloatAngles = 131072;
 
 int thread_count(const DeviceOptions& options) {
   if (options.threads > 0) return options.threads;
@@ -196,37 +193,17 @@ void CpuDevice::do_add(const Tensor& x, const Tensor& y) {
 }
 
 void CpuDevice::do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) {
-  const auto half = static_cast<std::int64_t>(table.inv_freq.size());
-  const auto rows = static_cast<std::size_t>(x.rows);
-  if (rope_frequencies_ != table.inv_freq) {
-    rope_frequencies_ = table.inv_freq;
-    rope_positions_.clear();
-  }
-  if (rope_positions_.size() < rows) {
-    rope_positions_.resize(rows, -1);
-    rope_values_.resize(rows * static_cast<std::size_t>(2 * half));
-  }
+  const auto head_dim = static_cast<std::int32_t>(2 * table.inv_freq.size());
+  const auto rotate = table.interleaved ? table_.rope_interleaved : table_.rope;
+  RopeAngles& angles = rope_angles_.of(table.inv_freq, x.rows);
   for (const Span& span : spans.host) {
     pool_.parallel_for(span.rows, row_grain(x), [&](std::int64_t first, std::int64_t last, int) {
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t r = span.first_row + i;
-        const std::int64_t position = span.position + i;
-        float* cos = rope_values_.data() + r * 2 * half;
-        float* sin = cos + half;
-        if (rope_positions_[static_cast<std::size_t>(r)] != position) {
-          rope_positions_[static_cast<std::size_t>(r)] = position;
-          for (std::int64_t f = 0; f < half; ++f) {
-            const float frequency = table.inv_freq[static_cast<std::size_t>(f)];
-            const double angle =
-                position < kFloatAngles
-                    ? static_cast<double>(static_cast<float>(position) * frequency)
-                    : static_cast<double>(position) * static_cast<double>(frequency);
-            cos[f] = static_cast<float>(math_cos(angle));
-            sin[f] = static_cast<float>(math_sin(angle));
-          }
-        }
-        for (std::int64_t head = 0; head < x.cols; head += 2 * half) {
-          table_.rope(row_at(x, r) + head, cos, sin, static_cast<std::int32_t>(2 * half));
+        const float* cos = angles.at(r, span.position + i);
+        const float* sin = cos + head_dim / 2;
+        for (std::int64_t head = 0; head < x.cols; head += head_dim) {
+          rotate(row_at(x, r) + head, cos, sin, head_dim);
         }
       }
     });

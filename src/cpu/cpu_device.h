@@ -8,6 +8,7 @@
 
 #include "base/thread_pool.h"
 #include "cpu/kernel_table.h"
+#include "cpu/rope_angles.h"
 #include "device/device.h"
 
 namespace verbatim {
@@ -74,10 +75,7 @@ class CpuDevice final : public Device {
   ThreadPool pool_;
   Buffer linear_scratch_;    // kLinearScratchBytes for each worker
   std::vector<float> edge_;  // the edge rows of a convolution with their context
-  // Cosines and sines of the batch's rows, kept from one layer to the next.
-  std::vector<float> rope_values_;
-  std::vector<std::int64_t> rope_positions_;
-  std::vector<float> rope_frequencies_;
+  RopeCache rope_angles_;
 };
 
 }  // namespace verbatim

@@ -106,6 +106,8 @@ struct KernelTable {
   void (*add)(float* x, const float* y, std::int64_t n);  // x += y
   // One head, half-split: pairs (i, i + dim / 2); cos and sin have dim / 2 values. Three roundings.
   void (*rope)(float* head, const float* cos, const float* sin, std::int32_t dim);
+  // The same over pairs (2i, 2i + 1).
+  void (*rope_interleaved)(float* head, const float* cos, const float* sin, std::int32_t dim);
   // The index of the largest value, the lowest where several are equal; NaN counts as smallest.
   std::int64_t (*arg_max)(const float* values, std::int64_t n);
 };

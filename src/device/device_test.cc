@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "device/counted_allocations.h"
 #include "device/small_run.h"
 
 namespace verbatim {
@@ -153,25 +155,28 @@ TEST(DeviceBest, ATiedHeadReadsTheTablesWeight) {
   }
 }
 
-// Half-split rotation in double, from the angle that the device promises: a float32 product below
-// position 131072, as the reference's, and an exact one from there on.
+// The rotation in double, from the angle that the device promises: a float32 product below position
+// 131072, as the reference's, and an exact one from there on.
 void expect_rotated(const RopeTable& table, std::int64_t position, std::span<const float> x,
                     std::span<const float> y) {
   const std::size_t half = table.inv_freq.size();
   for (std::size_t head = 0; head < x.size(); head += 2 * half) {
     for (std::size_t f = 0; f < half; ++f) {
       const float frequency = table.inv_freq[f];
-      const double angle = position < 131072
-                               ? static_cast<double>(static_cast<float>(position) * frequency)
-                               : static_cast<double>(position) * static_cast<double>(frequency);
-      const double a = static_cast<double>(x[head + f]);
-      const double b = static_cast<double>(x[head + half + f]);
+      const long double angle =
+          position < 131072
+              ? static_cast<long double>(static_cast<float>(position) * frequency)
+              : static_cast<long double>(position) * static_cast<long double>(frequency);
+      const auto cos = static_cast<double>(std::cos(angle));
+      const auto sin = static_cast<double>(std::sin(angle));
+      const std::size_t first = head + (table.interleaved ? 2 * f : f);
+      const std::size_t second = table.interleaved ? first + 1 : first + half;
+      const double a = static_cast<double>(x[first]);
+      const double b = static_cast<double>(x[second]);
       const double size = std::fabs(a) + std::fabs(b);
-      ASSERT_NEAR(static_cast<double>(y[head + f]), a * std::cos(angle) - b * std::sin(angle),
-                  1.5e-7 * size)
+      ASSERT_NEAR(static_cast<double>(y[first]), a * cos - b * sin, 1.5e-7 * size)
           << "position " << position << " feature " << f;
-      ASSERT_NEAR(static_cast<double>(y[head + half + f]),
-                  b * std::cos(angle) + a * std::sin(angle), 1.5e-7 * size)
+      ASSERT_NEAR(static_cast<double>(y[second]), b * cos + a * sin, 1.5e-7 * size)
           << "position " << position << " feature " << f;
     }
   }
@@ -187,29 +192,71 @@ RopeTable frequencies(std::int32_t head_dim, double theta) {
 
 TEST(DeviceRope, RotatesByPositionFarBeyondTheCheckpointsContext) {
   const std::unique_ptr<Device> device = cpu_with(2);
-  const RopeTable table = frequencies(20, 1e6);
-  const std::int64_t positions[] = {0, 1, 77, 4095, 131070, 131072, 1000003, std::int64_t{1} << 33};
+  RopeTable table = frequencies(20, 1e6);
+  const std::int64_t positions[] = {
+      0, 1, 77, 4095, 131070, 131072, 1000003, std::int64_t{1} << 33, (std::int64_t{1} << 40) - 3};
   for (const std::int64_t position : positions) {
+    for (const bool interleaved : {false, true}) {
+      table.interleaved = interleaved;
+      TestPlace place(*device, 3);
+      const Tensor x = place.rows(3, 60);
+      const std::vector<float> before = floats(*device, x);
+      const Span span{.rows = 3, .position = position};
+      device->rope(x, device->spans(std::span(&span, 1)), table);
+      const std::vector<float> after = floats(*device, x);
+      for (std::size_t r = 0; r < 3; ++r) {
+        expect_rotated(table, position + static_cast<std::int64_t>(r),
+                       std::span(before).subspan(60 * r, 60), std::span(after).subspan(60 * r, 60));
+      }
+      if (position == 0) {
+        EXPECT_EQ(std::vector<float>(after.begin(), after.begin() + 60),
+                  std::vector<float>(before.begin(), before.begin() + 60));
+      }
+    }
+  }
+}
+
+// Rows of a projection may stand in either order: what a pair becomes is the same to the bit.
+TEST(DeviceRope, InterleavedPairsTurnAsHalfSplitOnesDo) {
+  const std::unique_ptr<Device> device = cpu_with(2);
+  constexpr std::int64_t kRows = 40;
+  for (const std::int32_t head_dim : {6, 20, 32, 64, 128}) {
+    const std::int64_t half = head_dim / 2;
+    RopeTable table = frequencies(head_dim, 1e6);
     TestPlace place(*device, 3);
-    const Tensor x = place.rows(3, 60);
-    const std::vector<float> before = floats(*device, x);
-    const Span span{.rows = 3, .position = position};
-    device->rope(x, device->spans(std::span(&span, 1)), table);
-    const std::vector<float> after = floats(*device, x);
-    for (std::size_t r = 0; r < 3; ++r) {
-      expect_rotated(table, position + static_cast<std::int64_t>(r),
-                     std::span(before).subspan(60 * r, 60), std::span(after).subspan(60 * r, 60));
-    }
-    if (position == 0) {
-      EXPECT_EQ(std::vector<float>(after.begin(), after.begin() + 60),
-                std::vector<float>(before.begin(), before.begin() + 60));
-    }
+    const Tensor split = place.rows(kRows, 3 * head_dim);
+    const Tensor paired = place.rows(kRows, 3 * head_dim);
+    const auto each_pair = [&](const auto& visit) {
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        for (std::int64_t head = 0; head < 3 * head_dim; head += head_dim) {
+          for (std::int64_t i = 0; i < half; ++i) {
+            const float* from = split.row<float>(r).data() + head + i;
+            visit(from[0], from[half], paired.row<float>(r).data() + head + 2 * i);
+          }
+        }
+      }
+    };
+    each_pair([](float a, float b, float* pair) {
+      pair[0] = a;
+      pair[1] = b;
+    });
+    const Span span{.rows = kRows, .position = 131052};
+    const Spans spans = device->spans(std::span(&span, 1));
+    device->rope(split, spans, table);
+    table.interleaved = true;
+    device->rope(paired, spans, table);
+    each_pair([&](float a, float b, const float* pair) {
+      EXPECT_EQ(pair[0], a) << head_dim;
+      EXPECT_EQ(pair[1], b) << head_dim;
+    });
   }
 }
 
 TEST(DeviceRope, WhatRanBeforeAndBesideDoesNotChangeABit) {
   const RopeTable slow = frequencies(16, 1e6);
   const RopeTable fast = frequencies(8, 100);
+  RopeTable paired = slow;
+  paired.interleaved = true;
   const auto rotated = [](Device& device, const std::vector<std::int64_t>& positions,
                           std::int32_t rows, const RopeTable& table) {
     TestPlace place(device, 3);
@@ -234,7 +281,7 @@ TEST(DeviceRope, WhatRanBeforeAndBesideDoesNotChangeABit) {
   const std::vector<std::vector<std::int64_t>> batches{
       {5}, {900, 0, 131072}, {5}, {6}, {900, 1, 131072}, {0, 900}, {5, 5}};
   for (const auto& positions : batches) {
-    for (const RopeTable* table : {&slow, &fast}) {
+    for (const RopeTable* table : std::array<const RopeTable*, 3>{&slow, &fast, &paired}) {
       for (const std::int32_t rows : {1, 20}) {
         std::vector<float> all;
         for (const std::int64_t position : positions) {
@@ -259,6 +306,31 @@ TEST(DeviceRope, ATableThatTakesAnothersPlaceIsReadAnew) {
   device->rope(x, device->spans(std::span(&span, 1)), table);
   const std::vector<float> after = floats(*device, x);
   expect_rotated(table, 50, std::span(before).first(16), std::span(after).first(16));
+}
+
+TEST(DeviceRope, TablesThatTakeTurnsAskForNoMemory) {
+  const std::unique_ptr<Device> device = cpu_with(2);
+  RopeTable encoder = frequencies(64, 1e6);
+  encoder.interleaved = true;
+  const RopeTable decoder = frequencies(128, 1e6);
+  TestPlace place(*device, 3);
+  const Tensor x = place.rows(40, 128);
+  Span span{.rows = 40};
+  const auto step = [&] {
+    for (const RopeTable* table : std::array<const RopeTable*, 2>{&encoder, &decoder}) {
+      for (const std::int32_t rows : {40, 1, 8}) {
+        span.rows = rows;
+        span.position += 4;
+        const Spans spans = device->spans(std::span(&span, 1));
+        device->rope(x.slice(0, rows), spans, *table);
+        device->rope(x.slice(0, rows), spans, *table);
+      }
+    }
+  };
+  step();
+  const std::int64_t before = counted_allocations();
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(counted_allocations(), before);
 }
 
 TEST(DeviceRmsNorm, EverySpanHasTheGainOfItsCondition) {

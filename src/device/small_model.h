@@ -42,8 +42,10 @@ class SmallModel {
     }
     head_ = place_.linear(format, kVocab, kHidden, false, Use::kBoth);
     for (int i = 0; i < kLayout.head_dim / 2; ++i) {
-      rope_.inv_freq.push_back(1.0F / static_cast<float>(1 + 3 * i * i));
+      ropes_[0].inv_freq.push_back(1.0F / static_cast<float>(1 + 3 * i * i));
+      ropes_[1].inv_freq.push_back(1.0F / static_cast<float>(1 + i));
     }
+    ropes_[1].interleaved = true;
   }
   std::int64_t state_values() const { return state_values_; }
   std::size_t weight_bytes() const { return place_.weight_bytes(); }
@@ -88,8 +90,9 @@ class SmallModel {
     const Layer& w = layers_[static_cast<std::size_t>(index)];
     const ArenaScope scratch(dev_.arena());
     const auto [q, k, v] = dev_.project(dev_.rms_norm(x, w.norm, 1e-6F), w.q, w.k, w.v);
-    dev_.rope(q, spans, rope_);
-    dev_.rope(k, spans, rope_);
+    const RopeTable& rope = ropes_[static_cast<std::size_t>(index)];
+    dev_.rope(q, spans, rope);
+    dev_.rope(k, spans, rope);
     const AttentionShape shape{.layer = index, .heads = 4, .kv_heads = 2, .head_dim = 10};
     dev_.add(x, dev_.linear(dev_.attention(q, k, v, spans, shape), w.o));
     const Tensor m = dev_.rms_norm(x, spans, w.gains, 1e-6F);
@@ -104,7 +107,7 @@ class SmallModel {
   Linear up_, down_, head_;
   Tensor encoder_gain_;
   std::array<Layer, 2> layers_;
-  RopeTable rope_;
+  std::array<RopeTable, 2> ropes_;  // one of each kind, by layer
   std::vector<RowInput> rows_;
   std::vector<std::int32_t> last_;
 };

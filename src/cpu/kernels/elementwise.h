@@ -1,4 +1,4 @@
-// Row ops without a sum: SwiGLU, addition, the half-split rotation and the arg max.
+// Row ops without a sum: SwiGLU, addition, both rotations and the arg max.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,18 @@ void rope(float* head, const float* cos, const float* sin, std::int32_t dim) {
     const V s = V::load(sin + i, n);
     V::store(head + i, V::sub(V::mul(first, c), V::mul(second, s)), n);
     V::store(head + half + i, V::add(V::mul(second, c), V::mul(first, s)), n);
+  }
+}
+
+// Rotates the pairs (2i, 2i + 1), with the same three roundings. Compilers load and store pairs
+// apart by themselves, as fast as the lanes turn halves. A template for the sake of table.h.
+template <typename V>
+void rope_interleaved(float* head, const float* cos, const float* sin, std::int32_t dim) {
+  for (std::int32_t i = 0; i < dim / 2; ++i) {
+    const float first = head[2 * i];
+    const float second = head[2 * i + 1];
+    head[2 * i] = first * cos[i] - second * sin[i];
+    head[2 * i + 1] = second * cos[i] + first * sin[i];
   }
 }
 

@@ -1,4 +1,4 @@
-// SwiGLU, addition, rotation and arg max: definitions to the bit, over every tail.
+// SwiGLU, addition, rotations and arg max: definitions to the bit, over every tail.
 #include <vector>
 
 #include "base/math.h"
@@ -66,24 +66,59 @@ std::vector<float> rotated(const std::vector<float>& head, const std::vector<flo
   return out;
 }
 
-TEST(Rope, EveryTableRoundsThreeTimes) {
-  for (const std::int32_t dim : {2, 6, 16, 20, 32, 34, 64, 96, 128, 130, 256}) {
+constexpr std::int32_t kHeadDims[] = {2, 6, 16, 20, 32, 34, 64, 96, 128, 130, 256};
+
+struct Turn {  // a head and the angles of its pairs
+  explicit Turn(std::int32_t dim) {
     TestValues numbers(static_cast<std::uint32_t>(dim));
-    const std::vector<float> head = numbers.uniforms(dim, 4.0F);
-    std::vector<float> cos;
-    std::vector<float> sin;
+    head = numbers.uniforms(dim, 4.0F);
     for (std::int32_t i = 0; i < dim / 2; ++i) {
       const double angle = 1000.0 * static_cast<double>(numbers.uniform());
       cos.push_back(static_cast<float>(math_cos(angle)));
       sin.push_back(static_cast<float>(math_sin(angle)));
     }
+  }
+  std::vector<float> head;
+  std::vector<float> cos;
+  std::vector<float> sin;
+};
+
+TEST(Rope, EveryTableRoundsThreeTimes) {
+  for (const std::int32_t dim : kHeadDims) {
+    const Turn turn(dim);
     for (const KernelTable* table : tables_here()) {
-      std::vector<float> turned = head;
+      std::vector<float> turned = turn.head;
       turned.push_back(7.0F);
-      table->rope(turned.data(), cos.data(), sin.data(), dim);
+      table->rope(turned.data(), turn.cos.data(), turn.sin.data(), dim);
       EXPECT_EQ(turned.back(), 7.0F) << table->isa << " wrote past the head";
       turned.pop_back();
-      EXPECT_TRUE(same_bits(turned, rotated(head, cos, sin))) << table->isa << " dim " << dim;
+      EXPECT_TRUE(same_bits(turned, rotated(turn.head, turn.cos, turn.sin)))
+          << table->isa << " dim " << dim;
+    }
+  }
+}
+
+// The pairs (i, i + dim / 2) side by side.
+std::vector<float> interleaved(const std::vector<float>& head) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < head.size() / 2; ++i) {
+    out.push_back(head[i]);
+    out.push_back(head[i + head.size() / 2]);
+  }
+  return out;
+}
+
+TEST(RopeInterleaved, EveryTableGivesTheBitsOfTheHalfSplitRotation) {
+  for (const std::int32_t dim : kHeadDims) {
+    const Turn turn(dim);
+    const std::vector<float> expected = interleaved(rotated(turn.head, turn.cos, turn.sin));
+    for (const KernelTable* table : tables_here()) {
+      std::vector<float> turned = interleaved(turn.head);
+      turned.push_back(7.0F);
+      table->rope_interleaved(turned.data(), turn.cos.data(), turn.sin.data(), dim);
+      EXPECT_EQ(turned.back(), 7.0F) << table->isa << " wrote past the head";
+      turned.pop_back();
+      EXPECT_TRUE(same_bits(turned, expected)) << table->isa << " dim " << dim;
     }
   }
 }
@@ -142,6 +177,8 @@ TEST(Elementwise, BitsAreTheRecordedOnes) {
     table->add(out.data(), gate.data(), static_cast<std::int64_t>(out.size()));
     table->rope(out.data(), angles.data(), angles.data() + 50, 100);
     EXPECT_EQ(digest(out), 0x3f714684820181b6U) << table->isa;
+    table->rope_interleaved(out.data(), angles.data(), angles.data() + 50, 100);
+    EXPECT_EQ(digest(out), 0xf73d7b7223071610U) << table->isa;
   }
 }
 

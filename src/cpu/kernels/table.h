@@ -41,6 +41,7 @@ consteval KernelTable make_table(const char* isa, bool (*runs_here)()) {
       .swiglu = &swiglu<V>,
       .add = &add<V>,
       .rope = &rope<V>,
+      .rope_interleaved = &rope_interleaved<V>,
       .arg_max = &arg_max<V>,
   };
 }
