@@ -161,6 +161,7 @@ std::int64_t LogMel::reflected(std::int64_t sample) const {
 void LogMel::append_frame(std::vector<float>& to) {
   const std::int64_t window = config_.window_size;
   const std::int64_t start = frames_ * config_.hop_length - window / 2;
+  check(std::max<std::int64_t>(start, 0) >= first_, "a frame's samples are still kept");
   if (start >= 0 && start + window <= samples_) {
     const float* samples = kept_.data() + (start - first_);
     for (std::size_t at = 0; at < windowed_.size(); ++at)
