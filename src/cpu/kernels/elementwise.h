@@ -47,8 +47,8 @@ void rope(float* head, const float* cos, const float* sin, std::int32_t dim) {
   }
 }
 
-// Rotates the pairs (2i, 2i + 1), with the same three roundings. Compilers load and store pairs
-// apart by themselves, as fast as the lanes turn halves. A template for the sake of table.h.
+// Rotates the pairs (2i, 2i + 1), with the same three roundings. Compilers make wide code of this
+// loop: it takes one percent of the projection that made the row. A template for table.h's sake.
 template <typename V>
 void rope_interleaved(float* head, const float* cos, const float* sin, std::int32_t dim) {
   for (std::int32_t i = 0; i < dim / 2; ++i) {
