@@ -162,6 +162,11 @@ const json::value* JsonObject::find(std::string_view field) const {
   return value != nullptr && !value->is_null() ? value : nullptr;
 }
 
+bool JsonObject::is_null(std::string_view field) const {
+  const boost::json::value* found = object_->if_contains(field);
+  return found != nullptr && found->is_null();
+}
+
 bool JsonObject::has(std::string_view field) const {
   return find(field) != nullptr;
 }

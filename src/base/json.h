@@ -30,6 +30,7 @@ class JsonObject {
   JsonObject(const boost::json::value& value, std::string path);
 
   bool has(std::string_view field) const;  // present and not null
+  bool is_null(std::string_view field) const;  // present and null
   JsonObject object(std::string_view field) const;
   // Whole numbers within [low, high]; 12.0 counts as 12.
   std::int64_t integer(std::string_view field, std::int64_t low, std::int64_t high) const;

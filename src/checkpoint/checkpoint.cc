@@ -17,6 +17,7 @@ namespace verbatim {
 
 struct Checkpoint::Contents {
   std::string folder;
+  std::string config_file;
   std::vector<MappedFile> mappings;
   std::vector<RawTensor> tensors;
   // Files that were asked for and are there; null: asked for and absent.
@@ -66,11 +67,25 @@ std::string other_weights(const std::string& folder) {
                    names.front().c_str(), names.size() - 1);
 }
 
+bool exists(const std::string& folder, const char* name) {
+  std::error_code error;
+  // What cannot be looked at is for whoever opens it to tell.
+  return std::filesystem::exists(std::filesystem::path(folder) / name, error) || error;
+}
+
 const Container& container_of(const std::string& folder) {
   for (const Container* container : containers()) {
-    if (container->recognise(folder)) return *container;
+    if (!container->recognise(folder)) continue;
+    if (exists(folder, container->config)) return *container;
+    fail(Code::kNotFound, "%s: no %s in this folder; it is no checkpoint", folder.c_str(),
+         container->config);
   }
-  fail(Code::kNotFound, "%s: no model.safetensors and no model.safetensors.index.json%s",
+  if (!exists(folder, "config.json") && !exists(folder, "params.json")) {
+    fail(Code::kNotFound, "%s: no config.json in this folder; it is no checkpoint", folder.c_str());
+  }
+  fail(Code::kNotFound,
+       "%s: no model.safetensors and no model.safetensors.index.json beside a config.json, no "
+       "consolidated.safetensors beside a params.json%s",
        folder.c_str(), other_weights(folder).c_str());
 }
 
@@ -115,11 +130,10 @@ Checkpoint Checkpoint::open(const std::string& folder) {
   auto contents = std::make_unique<Contents>();
   contents->folder = folder;
   Checkpoint checkpoint(std::move(contents));
-  if (checkpoint.json("config.json") == nullptr) {
-    fail(Code::kNotFound, "%s: no config.json in this folder; it is no checkpoint", folder.c_str());
-  }
   Contents& into = *checkpoint.contents_;
   const Container& container = container_of(folder);
+  into.config_file = container.config;
+  checkpoint.json(into.config_file);
   const std::vector<ContainerFile> files = container.files(folder);
   for (const ContainerFile& file : files) {
     const MappedFile& mapped = into.mappings.emplace_back(file.path);
@@ -162,9 +176,13 @@ const RawTensor& Checkpoint::tensor(std::string_view name) const {
 }
 
 const boost::json::value& Checkpoint::config() const {
-  const boost::json::value* value = json("config.json");
-  check(value != nullptr, "an open checkpoint has its config.json");
+  const boost::json::value* value = json(contents_->config_file);
+  check(value != nullptr, "an open checkpoint has its config");
   return *value;
+}
+
+const std::string& Checkpoint::config_file() const {
+  return contents_->config_file;
 }
 
 const boost::json::value* Checkpoint::json(std::string_view file) const {
@@ -180,9 +198,7 @@ const boost::json::value* Checkpoint::json(std::string_view file) const {
 }
 
 bool Checkpoint::has_file(std::string_view file) const {
-  std::error_code error;
-  // What cannot be looked at is for whoever opens it to tell.
-  return std::filesystem::exists(path(file), error) || error;
+  return exists(contents_->folder, std::string(file).c_str());
 }
 
 std::string Checkpoint::path(std::string_view file) const {

@@ -29,9 +29,10 @@ std::string shape_text(std::span<const std::int64_t> shape);  // "[3584, 512]"
 
 class Checkpoint {
  public:
-  // Maps the folder's tensors: `model.safetensors`, or the shards its index names. Throws, naming
-  // folder, file and tensor: no such folder (kNotFound), no config.json, a missing shard, a header
-  // that is truncated, oversized or overlapping, a tensor that is in two files or in none.
+  // Maps the folder's tensors: `consolidated.safetensors` beside a params.json, else
+  // `model.safetensors` or the shards its index names. Throws, naming folder, file and tensor: no
+  // such folder (kNotFound), no config.json, a missing shard, a header that is truncated, oversized
+  // or overlapping, a tensor that is in two files or in none.
   static Checkpoint open(const std::string& folder);
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
@@ -40,8 +41,9 @@ class Checkpoint {
   std::span<const RawTensor> tensors() const;  // sorted by name
   const RawTensor* find(std::string_view name) const;
   const RawTensor& tensor(std::string_view name) const;  // throws kNotFound
-  // config.json.
+  // The file that says what the tensors are, and its name: config.json, or params.json.
   const boost::json::value& config() const;
+  const std::string& config_file() const;
   // Another JSON file of the folder, read at the first call; null when there is none.
   const boost::json::value* json(std::string_view file) const;
   bool has_file(std::string_view file) const;
@@ -63,6 +65,7 @@ struct ContainerFile {
 };
 struct Container {
   const char* name;
+  const char* config;  // the file that says what the tensors are: "config.json"
   bool (*recognise)(const std::string& folder);
   // The container's files in the folder, checked to be all there.
   std::vector<ContainerFile> (*files)(const std::string& folder);

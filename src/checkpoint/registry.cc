@@ -5,10 +5,11 @@
 
 namespace verbatim {
 
+extern const Container kMistral;
 extern const Container kSafetensors;
 
 std::span<const Container* const> containers() {
-  static constexpr std::array<const Container*, 1> kContainers{&kSafetensors};
+  static constexpr std::array<const Container*, 2> kContainers{&kMistral, &kSafetensors};
   return kContainers;
 }
 

@@ -293,7 +293,10 @@ std::vector<ContainerFile> files(const std::string& folder) {
 
 }  // namespace
 
-const Container kSafetensors{
-    .name = "safetensors", .recognise = recognise, .files = files, .parse = parse};
+const Container kSafetensors{.name = "safetensors",
+                             .config = "config.json",
+                             .recognise = recognise,
+                             .files = files,
+                             .parse = parse};
 
 }  // namespace verbatim

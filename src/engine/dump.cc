@@ -34,9 +34,11 @@ bool matches(std::string_view glob, std::string_view name) {
 
 constexpr std::string_view kStep = "step.";
 
-// pcm, logits and token are written as one row of values.
-bool is_flat(std::string_view name) {
-  return name == "pcm" || name == "logits" || name == "token";
+// Written as one row of values: samples, ids, what there is once a session. Of logits a family
+// shows the prompt's last row, or many.
+bool is_flat(std::string_view name, std::int64_t rows) {
+  return name == "pcm" || name == "padded" || name == "token" || name == "t_cond" ||
+         name.starts_with("scale.") || (name == "logits" && rows == 1);
 }
 
 class DumpTap final : public Dump, public Tap {
@@ -87,7 +89,7 @@ class DumpTap final : public Dump, public Tap {
       NamedTensor tensor;
       tensor.name = name;
       tensor.type = named.dtype == DType::kI32 ? RawType::kI64 : RawType::kF32;
-      tensor.shape = is_flat(name) ? std::vector<std::int64_t>{rows * named.cols}
+      tensor.shape = is_flat(name, rows) ? std::vector<std::int64_t>{rows * named.cols}
                                    : std::vector<std::int64_t>{rows, named.cols};
       tensor.bytes = storage.back();
       tensors.push_back(std::move(tensor));

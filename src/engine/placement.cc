@@ -2,6 +2,7 @@
 #include "engine/placement.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -29,49 +30,91 @@ std::int32_t pages_for(std::int64_t positions) {
 constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
 
 std::int64_t chosen_context(const EngineOptions& options, const Model& model) {
-  const std::int64_t made_for = model.info().max_context;
-  if (options.max_context > 0) return options.max_context;
+  const bool is_endless = model.info().window > 0;
+  const std::int64_t made_for = is_endless ? kEndless : model.info().max_context;
+  if (options.max_context > 0) {
+    if (is_endless) {
+      fail(Code::kInvalidArgument,
+           "--max-context: expected a model without a window; %s looks back %lld positions and "
+           "needs no limit",
+           model.info().name.c_str(), static_cast<long long>(model.info().window));
+    }
+    return options.max_context;
+  }
   if (options.expected_audio_s <= 0) return made_for;
   const SessionNeeds needs = model.needs(options.expected_options, options.expected_audio_s);
   return std::min(made_for, needs.positions());
 }
 
+// Positions that a slot holds at once: all of its context, or the window before a pass and its rows
+// in pages that begin and end anywhere.
+std::int64_t held_positions(const EngineOptions& options, std::int64_t context,
+                            std::int64_t window) {
+  if (window <= 0) return context;
+  return std::min(context, window + options.decode_room_rows + kPagePositions);
+}
+
+// One slot for all: whoever runs the passes.
+struct DrySlots {
+  DrySlots(const EngineOptions& options, const KvLayout& layout, int codec, std::int64_t held)
+      : pool(layout, codec, pages_for(held) * options.slots,
+             reserve_addresses(
+                 KvPool::storage_bytes(layout, codec, pages_for(held) * options.slots) + 64)) {}
+  KvSequence& full(std::int64_t held, std::int64_t rows) {
+    sequences.push_back(std::make_unique<KvSequence>(pool));
+    check(sequences.back()->reserve(held), "the dry pool holds every slot");
+    sequences.back()->advance(held - rows);
+    return *sequences.back();
+  }
+  KvPool pool;
+  std::vector<std::unique_ptr<KvSequence>> sequences;
+};
+
 void dry_encode(const EngineOptions& options, const Model& model, DryDevice& dry,
-                const Trace& trace) {
+                const Placement& made, const Trace& trace) {
   const auto states = model.conv_states(dry);
   const std::int64_t frame = model.encode_rows(0);
   const std::int64_t rows = model.encode_rows(options.encode_room_s) + frame * options.slots;
-  Tensor pcm;
-  const Buffer samples = dry.allocate(static_cast<std::size_t>(rows) * sizeof(float));
-  pcm.data = samples.data();
-  pcm.rows = rows;
-  pcm.cols = 1;
-  pcm.stride = 1;
+  Tensor input;
+  input.rows = rows;
+  input.cols = model.encode_cols();
+  input.stride = input.cols;
+  const Buffer values = dry.allocate(static_cast<std::size_t>(rows * input.cols) * sizeof(float));
+  input.data = values.data();
+  std::optional<DrySlots> slots;
+  KvSequence* kv = nullptr;
+  if (made.encoder_held > 0) {
+    const std::int64_t all = model.encoder_positions(rows) + kPagePositions;
+    slots.emplace(options, model.info().encoder_kv, made.codec, all);
+    kv = &slots->full(all, all - model.encoder_positions(0));
+  }
   EncodeBatch batch(options.encode_room_s);
-  batch.add(pcm, options.encode_room_s, states.empty() ? nullptr : states[0].get(), 0, true);
+  batch.add({.rows = input,
+             .audio_s = options.encode_room_s,
+             .last = true,
+             .conv = states.empty() ? nullptr : states[0].get(),
+             .kv = kv});
   const ArenaScope scratch(dry.arena());
   model.encode(dry, batch, trace);
 }
 
 void dry_decode(const EngineOptions& options, const Model& model, std::span<const Stage> stages,
-                std::int64_t context, int codec, const Trace& trace) {
-  const KvLayout& layout = model.info().kv;
-  const std::int32_t pages = pages_for(context) * options.slots;
-  KvPool pool(layout, codec, pages,
-              reserve_addresses(KvPool::storage_bytes(layout, codec, pages) + 64));
-  std::vector<std::unique_ptr<KvSequence>> sequences;
+                const Placement& made, const Trace& trace) {
+  DrySlots slots(options, model.info().kv, made.codec, made.held);
   DecodeBatch batch(options.decode_room_rows);
   for (int slot = 0; slot < options.slots; ++slot) {
     const std::int64_t rows = std::min<std::int64_t>(
-        context, slot == 0 ? std::max(1, options.decode_room_rows - options.slots) + 1 : 1);
-    sequences.push_back(std::make_unique<KvSequence>(pool));
-    KvSequence& kv = *sequences.back();
-    check(kv.reserve(context), "the dry pool holds every slot");
-    kv.advance(context - rows);
+        made.held, slot == 0 ? std::max(1, options.decode_room_rows - options.slots) + 1 : 1);
     const std::vector<RowInput> inputs(static_cast<std::size_t>(rows), RowInput{0, {}});
-    batch.add(kv, inputs, context - rows, slot == 0 ? Want::kLogits : Want::kToken);
+    batch.add(slots.full(made.held, rows), inputs, made.held - rows,
+              slot == 0 ? Want::kLogits : Want::kToken);
   }
   model.decode(stages, batch, trace);
+}
+
+// One page of all layers.
+std::size_t pool_page_bytes(const KvLayout& layout, int codec) {
+  return kv_page_bytes(layout, codec) * static_cast<std::size_t>(layout.layers);
 }
 
 std::string mib(std::size_t bytes) {
@@ -95,12 +138,18 @@ Placement place(const EngineOptions& options, const Checkpoint& checkpoint, cons
   const Stage whole{&dry, 0, made.info.kv.layers};
   made.codec = kv_codec(options.kv.c_str());
   made.context = chosen_context(options, *model);
-  if (made.context > kMostPages * kPagePositions / options.slots) {
+  made.held = held_positions(options, made.context, made.info.window);
+  if (made.held > kMostPages * kPagePositions / options.slots) {
     fail(Code::kExhausted,
          "a context of %lld positions for %d slots: at most %lld are possible; --max-context asks "
          "for fewer",
-         static_cast<long long>(made.context), options.slots,
+         static_cast<long long>(made.held), options.slots,
          static_cast<long long>(kMostPages * kPagePositions / options.slots));
+  }
+  if (made.info.encoder_kv.layers > 0) {
+    made.encoder_held =
+        model->encoder_positions(model->encode_rows(options.encode_room_s)) + kPagePositions;
+    made.encoder_pages = pages_for(made.encoder_held) * options.slots;
   }
   made.memory.weights = dry.weights_bytes() + dry.vectors_bytes();
 
@@ -109,37 +158,39 @@ Placement place(const EngineOptions& options, const Checkpoint& checkpoint, cons
   const std::size_t before = dry.vectors_bytes();
   for (int slot = 0; slot < options.slots; ++slot) model->conv_states(dry);
   made.memory.state = dry.vectors_bytes() - before;
-  dry_encode(options, *model, dry, trace);
-  dry_decode(options, *model, std::span<const Stage>(&whole, 1), made.context, made.codec, trace);
+  dry_encode(options, *model, dry, made, trace);
+  dry_decode(options, *model, std::span<const Stage>(&whole, 1), made, trace);
   made.memory.arena = dry.arena().high_water() + kArenaSlack;
 
-  const std::size_t page =
-      kv_page_bytes(made.info.kv, made.codec) * static_cast<std::size_t>(made.info.kv.layers);
-  made.pages = pages_for(made.context) * options.slots;
-  made.memory.kv = page * static_cast<std::size_t>(made.pages);
+  const std::size_t page = pool_page_bytes(made.info.kv, made.codec);
+  const std::size_t encoder_kv = pool_page_bytes(made.info.encoder_kv, made.codec) *
+                                 static_cast<std::size_t>(made.encoder_pages);
+  made.pages = pages_for(made.held) * options.slots;
+  made.memory.kv = page * static_cast<std::size_t>(made.pages) + encoder_kv;
   const SessionNeeds minute = model->needs(options.expected_options, 60);
   made.kv_bytes_per_minute =
       static_cast<double>(page) * static_cast<double>(minute.positions()) / kPagePositions;
 
   if (options.memory_limit_bytes == 0 || made.memory.total() <= options.memory_limit_bytes)
     return made;
-  const std::size_t fixed = made.memory.total() - made.memory.kv;
-  const bool may_shrink = options.max_context == 0 && options.expected_audio_s <= 0;
+  const std::size_t fixed = made.memory.total() - made.memory.kv + encoder_kv;
+  const bool may_shrink =
+      options.max_context == 0 && options.expected_audio_s <= 0 && made.info.window == 0;
   const std::size_t left =
       options.memory_limit_bytes > fixed ? options.memory_limit_bytes - fixed : 0;
   const auto fits =
       static_cast<std::int32_t>(left / page / static_cast<std::size_t>(options.slots));
   if (may_shrink && fits > 0) {
-    made.context = std::int64_t{fits} * kPagePositions;
+    made.context = made.held = std::int64_t{fits} * kPagePositions;
     made.pages = fits * options.slots;
-    made.memory.kv = page * static_cast<std::size_t>(made.pages);
+    made.memory.kv = page * static_cast<std::size_t>(made.pages) + encoder_kv;
     return made;
   }
   fail(Code::kExhausted,
        "weights %s + KV %s for %lld positions + arena %s + state %s = %s, above the memory limit "
        "of %s",
        mib(made.memory.weights).c_str(), mib(made.memory.kv).c_str(),
-       static_cast<long long>(made.context) * options.slots, mib(made.memory.arena).c_str(),
+       static_cast<long long>(made.held) * options.slots, mib(made.memory.arena).c_str(),
        mib(made.memory.state).c_str(), mib(made.memory.total()).c_str(),
        mib(options.memory_limit_bytes).c_str());
 }

@@ -15,8 +15,11 @@ class Checkpoint;
 struct Placement {
   ModelInfo info;
   int codec = 0;
-  std::int64_t context = 0;  // positions of one slot
+  std::int64_t context = 0;  // positions one session may reach
+  std::int64_t held = 0;     // of them a slot's cache holds at once; less where a window slides
   std::int32_t pages = 0;    // of the pool, all slots together
+  std::int64_t encoder_held = 0;   // positions of a slot's encoder cache
+  std::int32_t encoder_pages = 0;  // of its pool, all slots together; 0: no such cache
   MemoryUse memory;
   double kv_bytes_per_minute = 0;
 };
@@ -25,6 +28,9 @@ struct Placement {
 // loading the checkpoint would throw.
 Placement place(const EngineOptions& options, const Checkpoint& checkpoint, const Family& family,
                 const Device& device);
+
+// A window slides for ever: such sessions have no end that a context could set.
+constexpr std::int64_t kEndless = std::int64_t{1} << 52;
 
 LoadOptions load_options(const EngineOptions& options);
 

@@ -51,11 +51,17 @@ Replica::Replica(const EngineOptions& options)
   stages_ = {{device_.get(), 0, placement_.info.kv.layers}};
   model_ = family.load(checkpoint, stages_, load_options(options));
   device_->set_arena(Arena(device_->allocate(placement_.memory.arena)));
-  pool_ = std::make_unique<KvPool>(placement_.info.kv, placement_.codec, placement_.pages,
-                                   device_->allocate(KvPool::storage_bytes(
-                                       placement_.info.kv, placement_.codec, placement_.pages)));
+  pool_ = make_pool(placement_.info.kv, placement_.pages);
+  if (placement_.encoder_pages > 0)
+    encoder_pool_ = make_pool(placement_.info.encoder_kv, placement_.encoder_pages);
   trace_ = Trace(options.tap);
   if (options.own_thread) thread_ = std::thread([this] { run(); });
+}
+
+std::unique_ptr<KvPool> Replica::make_pool(const KvLayout& layout, std::int32_t pages) {
+  return std::make_unique<KvPool>(
+      layout, placement_.codec, pages,
+      device_->allocate(KvPool::storage_bytes(layout, placement_.codec, pages)));
 }
 
 Replica::~Replica() {
@@ -143,18 +149,25 @@ void Replica::admit() {
       if (slot->is_cancelled()) continue;
       ++running_;
     }
-    guard(*slot, [&] {
-      SlotResources& room = slot->resources();
-      room.kv.push_back(std::make_unique<KvSequence>(*pool_));
-      room.max_positions = slot->positions();
-      room.spool_folder = options_.spool_folder;
-      // Every slot's share of the pool is there: the pool was made for all slots at full context.
-      check(room.kv[0]->reserve(slot->positions()), "a slot's pages are free when it is");
-      room.conv = model_->conv_states(*device_);
-      slot->set_session(model_->open(slot->options(), room, trace_));
-    });
+    guard(*slot, [&] { open_session(*slot); });
     active_.push_back(std::move(slot));  // the next release takes what failed
   }
+}
+
+void Replica::open_session(Slot& slot) {
+  SlotResources& room = slot.resources();
+  room.max_positions = slot.positions();
+  room.spool_folder = options_.spool_folder;
+  // Every slot's share of the pools is there: they were made for all slots at their fullest.
+  room.kv.push_back(std::make_unique<KvSequence>(*pool_));
+  check(room.kv[0]->reserve(std::min(slot.positions(), placement_.held)),
+        "a slot's pages are free when it is");
+  if (encoder_pool_ != nullptr) {
+    room.kv.push_back(std::make_unique<KvSequence>(*encoder_pool_));
+    check(room.kv[1]->reserve(placement_.encoder_held), "a slot's pages are free when it is");
+  }
+  room.conv = model_->conv_states(*device_);
+  slot.set_session(model_->open(slot.options(), room, trace_));
 }
 
 int Replica::company() const {

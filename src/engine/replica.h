@@ -38,7 +38,9 @@ class Replica {
 
  private:
   void run();  // the loop
+  std::unique_ptr<KvPool> make_pool(const KvLayout& layout, std::int32_t pages);
   void admit();
+  void open_session(Slot& slot);
   // Sessions that share a tick. Alone, a session has all its room; in company, long prompts and
   // long clips go in smaller pieces, so that the others' next token waits for less.
   int company() const;
@@ -58,6 +60,7 @@ class Replica {
   std::vector<Stage> stages_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<KvPool> pool_;
+  std::unique_ptr<KvPool> encoder_pool_;  // null where the encoder has no attention
   Trace trace_;
   EncodeBatch encode_batch_;
   DecodeBatch decode_batch_;

@@ -10,6 +10,18 @@ bool Slot::is_cancelled() const {
   return mailbox_->is_cancelled;
 }
 
+void Slot::take_pcm(std::size_t room) {
+  std::vector<float>& waiting = mailbox_->pcm;
+  pcm_.clear();
+  if (waiting.size() <= room) {
+    std::swap(pcm_, waiting);
+    return;
+  }
+  const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(room);
+  pcm_.assign(waiting.begin(), end);
+  waiting.erase(waiting.begin(), end);
+}
+
 bool Slot::deliver() {
   bool stopped = false;
   bool finished = false;
@@ -17,11 +29,10 @@ bool Slot::deliver() {
   std::vector<Warning> warnings;
   {
     const std::lock_guard lock(mailbox_->mutex);
-    pcm_.clear();
-    std::swap(pcm_, mailbox_->pcm);
+    take_pcm(session_->room());
     warnings.swap(mailbox_->warnings);
     stopped = mailbox_->is_stopped;
-    finished = mailbox_->is_finished;
+    finished = mailbox_->is_finished && mailbox_->pcm.empty();
     failed = mailbox_->failed_source;
   }
   mailbox_->changed.notify_all();

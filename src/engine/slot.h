@@ -31,6 +31,7 @@ class Slot {
 
  private:
   void post(std::vector<Event> events);
+  void take_pcm(std::size_t room);  // as many samples; the mailbox is locked
 
   std::shared_ptr<Mailbox> mailbox_;
   SessionOptions options_;

@@ -19,16 +19,33 @@ Stream::~Stream() {
   mailbox_->bell->ring();
 }
 
+namespace {
+
+bool has_left(const Mailbox& mailbox) {
+  return mailbox.is_over || mailbox.is_stopped || mailbox.is_cancelled;
+}
+
+void store(Mailbox& mailbox, std::span<const float> pcm) {
+  if (mailbox.failure) throw Error(mailbox.failure->code, mailbox.failure->message);
+  if (!has_left(mailbox)) mailbox.pcm.insert(mailbox.pcm.end(), pcm.begin(), pcm.end());
+}
+
+}  // namespace
+
 void Stream::push(std::span<const float> pcm) {
   {
     std::unique_lock lock(mailbox_->mutex);
-    mailbox_->changed.wait(lock, [&] {
-      return mailbox_->pcm.size() < Mailbox::kPcmSamples || mailbox_->is_over ||
-             mailbox_->is_stopped || mailbox_->is_cancelled;
-    });
-    if (mailbox_->failure) throw Error(mailbox_->failure->code, mailbox_->failure->message);
-    if (mailbox_->is_over || mailbox_->is_stopped || mailbox_->is_cancelled) return;
-    mailbox_->pcm.insert(mailbox_->pcm.end(), pcm.begin(), pcm.end());
+    mailbox_->changed.wait(
+        lock, [&] { return mailbox_->pcm.size() < Mailbox::kPcmSamples || has_left(*mailbox_); });
+    store(*mailbox_, pcm);
+  }
+  mailbox_->bell->ring();
+}
+
+void Stream::push_live(std::span<const float> pcm) {
+  {
+    const std::lock_guard lock(mailbox_->mutex);
+    store(*mailbox_, pcm);
   }
   mailbox_->bell->ring();
 }

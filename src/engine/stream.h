@@ -37,6 +37,8 @@ class Stream {
   // Mono samples at the model's rate. Blocks while the mailbox is full, until somebody stops the
   // stream at latest; throws what the session failed with.
   void push(std::span<const float> pcm);
+  // The same for audio that will not wait, a microphone's: never blocks, whatever waits already.
+  void push_live(std::span<const float> pcm);
   void finish();
   void stop();  // ends early and still delivers: Done carries what was recognised and a warning
   // The source failed: the stream ends with Failed.

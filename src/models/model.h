@@ -22,12 +22,14 @@ class Tokenizer;
 struct ModelInfo {
   std::string family;
   std::string name;
-  std::string layout;  // "original", "transformers"
+  std::string layout;  // "original", "transformers", "mistral"
   std::int32_t sample_rate_hz = 0;
   double audio_tokens_per_s = 0;
   bool live = false;             // yields text before finish()
   std::int64_t max_context = 0;  // positions the checkpoint was made for
   KvLayout kv;                   // of the decoder
+  std::int64_t window = 0;       // positions a decoder row looks back, itself included; 0: all
+  KvLayout encoder_kv;           // of an encoder with attention; no layers where there is none
   std::int64_t parameters = 0;
   std::vector<std::string> formats;  // of its weights
   std::string tokenizer;             // the file it was read from
@@ -44,7 +46,7 @@ struct SessionNeeds {
 };
 
 struct SlotResources {                           // allotted before the session exists
-  std::vector<std::unique_ptr<KvSequence>> kv;   // decoder first
+  std::vector<std::unique_ptr<KvSequence>> kv;   // the decoder's, then the encoder's if it has one
   std::vector<std::unique_ptr<ConvState>> conv;  // as Model::conv_states makes them
   std::int64_t max_positions = 0;                // of the decoder's cache
   std::string spool_folder;                      // where long audio waits; "": the default
@@ -66,8 +68,11 @@ class Model {
   // Runs the rows, advances the caches and fills in tokens and logits.
   virtual void decode(std::span<const Stage> stages, DecodeBatch& batch,
                       const Trace& trace) const = 0;
-  // Largest inputs of the two passes, for the dry run that sizes the arena.
+  // Largest inputs of an encode pass, for the dry run that sizes the arena: rows, and their width.
   virtual std::int64_t encode_rows(double audio_s) const = 0;
+  virtual std::int32_t encode_cols() const { return 1; }
+  // Positions that a slot's encoder cache holds during a pass over so many input rows.
+  virtual std::int64_t encoder_positions(std::int64_t /*rows*/) const { return 0; }
 };
 
 struct LoadOptions {
@@ -77,6 +82,7 @@ struct LoadOptions {
 
 struct Family {
   const char* name;
+  const char* marks;  // by which its config file is known, for people
   bool (*recognise)(const Checkpoint& checkpoint);
   std::unique_ptr<Model> (*load)(const Checkpoint& checkpoint, std::span<const Stage> stages,
                                  const LoadOptions& options);

@@ -8,9 +8,10 @@
 namespace verbatim {
 
 extern const Family kVibeVoice;
+extern const Family kVoxtral;
 
 std::span<const Family* const> families() {
-  static constexpr std::array<const Family*, 1> kFamilies{&kVibeVoice};
+  static constexpr std::array<const Family*, 2> kFamilies{&kVibeVoice, &kVoxtral};
   return kFamilies;
 }
 
@@ -18,7 +19,7 @@ const Family& recognise_family(const Checkpoint& checkpoint) {
   std::string known;
   for (const Family* family : families()) {
     if (family->recognise(checkpoint)) return *family;
-    append_listed(known, family->name);
+    append_listed(known, std::string(family->name) + " (" + family->marks + ")");
   }
   std::string type = "no model_type";
   if (const boost::json::object* root = checkpoint.config().if_object()) {
@@ -28,7 +29,7 @@ const Family& recognise_family(const Checkpoint& checkpoint) {
     }
   }
   fail(Code::kUnsupported, "%s has %s; known families are %s",
-       checkpoint.path("config.json").c_str(), type.c_str(), known.c_str());
+       checkpoint.path(checkpoint.config_file()).c_str(), type.c_str(), known.c_str());
 }
 
 }  // namespace verbatim

@@ -5,18 +5,17 @@
 
 namespace verbatim {
 
-int EncodeBatch::add(const Tensor& rows, double audio_s, ConvState* conv, std::int64_t position,
-                     bool last, const Tensor& noise, const char* phase) {
+int EncodeBatch::add(const EncodeInput& input) {
   Span span;
-  span.rows = static_cast<std::int32_t>(rows.rows);
-  span.position = position;
-  span.phase = phase;
-  span.last = last;
-  span.conv = conv;
+  span.rows = static_cast<std::int32_t>(input.rows.rows);
+  span.position = input.position;
+  span.last = input.last;
+  span.conv = input.conv;
+  span.kv = input.kv;
   if (!spans_.empty()) span.first_row = spans_.back().first_row + spans_.back().rows;
   spans_.push_back(span);
-  items_.push_back({rows, noise, {}});
-  room_s_ -= audio_s;
+  items_.push_back({input.rows, input.noise, {}});
+  room_s_ -= input.audio_s;
   return static_cast<int>(items_.size()) - 1;
 }
 

@@ -15,6 +15,17 @@ class KvSequence;
 
 enum class Want : std::uint8_t { kNothing, kToken, kLogits };
 
+// Rows of one stream for an encode pass.
+struct EncodeInput {
+  Tensor rows;                // what the family encodes, in host memory that outlives the pass
+  double audio_s = 0;         // what they cover
+  std::int64_t position = 0;  // of the first row
+  bool last = false;          // no more rows will follow
+  ConvState* conv = nullptr;  // null: starts from zeros and keeps nothing
+  KvSequence* kv = nullptr;   // of an encoder with attention
+  Tensor noise = {};          // [frames, latent], added to the acoustic mean, or empty
+};
+
 // Input rows of several sessions for one encode pass, and what came out of it.
 class EncodeBatch {
  public:
@@ -27,10 +38,7 @@ class EncodeBatch {
   // Audio that the session which plans now may add. It adds no more, but one frame always, so that
   // nobody's clip stands still.
   double room_s() const { return room_s_; }
-  // Adds rows of one stream covering `audio_s`; the ticket finds the result. A null conv starts
-  // from zeros and keeps nothing.
-  int add(const Tensor& rows, double audio_s, ConvState* conv, std::int64_t position, bool last,
-          const Tensor& noise = {}, const char* phase = "");
+  int add(const EncodeInput& input);  // the ticket finds the result
   Tensor audio(int ticket) const { return items_[static_cast<std::size_t>(ticket)].audio; }
   bool empty() const { return items_.empty(); }
   void clear(double room_s);
@@ -97,6 +105,8 @@ class Session {
   virtual void finish() = 0;                          // no more audio will come
   virtual void stop() = 0;  // interrupted: Done with what is there, and a warning
   virtual bool done() const = 0;
+  // Samples it takes now; the rest waits with whoever pushes. A session that spools takes all.
+  virtual std::size_t room() const { return ~std::size_t{0}; }
 
   // Adds what can be encoded now, if anything; take copies its rows out of the arena.
   virtual void plan(EncodeBatch& batch) = 0;

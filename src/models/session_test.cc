@@ -34,9 +34,9 @@ TEST(EncodeBatch, SequencesLieEndToEndAndTakeFromTheRoom) {
   std::vector<float> a(6), b(4), c(1);
   EncodeBatch batch(2.0);
   EXPECT_TRUE(batch.empty());
-  EXPECT_EQ(batch.add(rows_of(a), 0.5, nullptr, 12, false), 0);
-  EXPECT_EQ(batch.add(rows_of(b), 0.25, nullptr, 0, true), 1);
-  EXPECT_EQ(batch.add(rows_of(c), 3.0, nullptr, 4, true, {}, "window"), 2);
+  EXPECT_EQ(batch.add({.rows = rows_of(a), .audio_s = 0.5, .position = 12}), 0);
+  EXPECT_EQ(batch.add({.rows = rows_of(b), .audio_s = 0.25, .last = true}), 1);
+  EXPECT_EQ(batch.add({.rows = rows_of(c), .audio_s = 3.0, .position = 4, .last = true}), 2);
   EXPECT_DOUBLE_EQ(batch.room_s(), -1.75);
   ASSERT_EQ(batch.spans().size(), 3U);
   EXPECT_EQ(batch.spans()[0].first_row, 0);

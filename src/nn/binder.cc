@@ -125,22 +125,27 @@ const DeviceWeight* Binder::place(const Weight& weight, const std::string& name,
   return store_.weights.back().get();
 }
 
-Tensor Binder::place_floats(const std::vector<float>& values) const {
+Tensor Binder::place(const std::vector<float>& values, std::int32_t cols) const {
   store_.vectors.push_back(device_.allocate(values.size() * sizeof(float)));
   Tensor placed;
   placed.data = store_.vectors.back().data();
-  placed.rows = 1;
-  placed.cols = static_cast<std::int64_t>(values.size());
-  placed.stride = placed.cols;
+  placed.rows = static_cast<std::int64_t>(values.size()) / cols;
+  placed.cols = cols;
+  placed.stride = cols;
   placed.memory = store_.vectors.back().memory();
   device_.upload(placed, std::as_bytes(std::span(values)));
   return placed;
 }
 
-Tensor Binder::vector(std::string_view child, std::int32_t size) const {
+std::vector<float> Binder::values(std::string_view child,
+                                  const std::vector<std::int64_t>& shape) const {
   const RawTensor& raw = claim(name(child));
-  check_shape(raw, {size});
-  return place_floats(widened(raw));
+  check_shape(raw, shape);
+  return widened(raw);
+}
+
+Tensor Binder::vector(std::string_view child, std::int32_t size) const {
+  return place(values(child, {size}), size);
 }
 
 Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in, bool bias) const {

@@ -33,6 +33,10 @@ class Binder {
   Conv1d conv(std::string_view name, std::int32_t out, std::int32_t in, std::int32_t kernel,
               std::int32_t stride, std::int32_t groups, std::int64_t& state) const;
   Tensor vector(std::string_view name, std::int32_t size) const;  // widened to float32
+  // A small tensor that is wanted here, widened to float32.
+  std::vector<float> values(std::string_view name, const std::vector<std::int64_t>& shape) const;
+  // Computed rows of `cols` values as the model's own.
+  Tensor place(const std::vector<float>& values, std::int32_t cols) const;
   bool has(std::string_view name) const;           // a tensor of this full name below the scope
   void ignore(std::string_view prefix) const;      // known and not needed: everything below it
   void finish() const;                             // throws for the first tensor nobody asked for
@@ -44,7 +48,6 @@ class Binder {
   struct State;
   const RawTensor& claim(const std::string& name) const;
   const DeviceWeight* place(const Weight& weight, const std::string& name, Use use) const;
-  Tensor place_floats(const std::vector<float>& values) const;
 
   const Checkpoint& checkpoint_;
   Device& device_;

@@ -5,6 +5,17 @@
 
 namespace verbatim {
 
+namespace {
+
+// The norm's gain times every condition's factors, [conditions, hidden].
+Tensor conditioned(const Binder& norm, std::int32_t hidden, std::vector<float> factors) {
+  const std::vector<float> gain = norm.values("weight", {hidden});
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] *= gain[i % gain.size()];
+  return norm.place(factors, hidden);
+}
+
+}  // namespace
+
 std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta, bool interleaved) {
   auto table = std::make_unique<RopeTable>();
   table->interleaved = interleaved;
@@ -18,25 +29,26 @@ std::unique_ptr<RopeTable> make_rope_table(std::int32_t head_dim, double theta, 
 }
 
 Transformer::Transformer(const char* scope, const TransformerConfig& config, const Binder& from,
-                         std::unique_ptr<RopeTable> rope)
+                         std::unique_ptr<RopeTable> rope, const TransformerNames& names,
+                         const Conditioning& conditioning)
     : scope_(scope), config_(config), rope_(std::move(rope)) {
   const std::int32_t hidden = config.hidden_size;
   const std::int32_t q_width = config.num_attention_heads * config.head_dim;
   const std::int32_t kv_width = config.num_key_value_heads * config.head_dim;
   for (std::int32_t i = 0; i < config.num_hidden_layers; ++i) {
     const Binder here = from.at("layers", i);
-    const Binder attn = here.at("self_attn");
-    const Binder mlp = here.at("mlp");
     TransformerLayer w;
-    w.input_norm = here.vector("input_layernorm.weight", hidden);
-    w.q = attn.linear("q_proj", q_width, hidden, attn.has("q_proj.bias"));
-    w.k = attn.linear("k_proj", kv_width, hidden, attn.has("k_proj.bias"));
-    w.v = attn.linear("v_proj", kv_width, hidden, attn.has("v_proj.bias"));
-    w.o = attn.linear("o_proj", hidden, q_width, attn.has("o_proj.bias"));
-    w.post_norm = here.vector("post_attention_layernorm.weight", hidden);
-    w.gate = mlp.linear("gate_proj", config.intermediate_size, hidden);
-    w.up = mlp.linear("up_proj", config.intermediate_size, hidden);
-    w.down = mlp.linear("down_proj", hidden, config.intermediate_size);
+    w.input_norm = here.at(names.input_norm).vector("weight", hidden);
+    w.q = here.linear(names.q, q_width, hidden, config.q_bias);
+    w.k = here.linear(names.k, kv_width, hidden, config.k_bias);
+    w.v = here.linear(names.v, kv_width, hidden, config.v_bias);
+    w.o = here.linear(names.o, hidden, q_width, config.o_bias);
+    const Binder post_norm = here.at(names.post_norm);
+    w.post_norm = conditioning ? conditioned(post_norm, hidden, conditioning(here))
+                               : post_norm.vector("weight", hidden);
+    w.gate = here.linear(names.gate, config.intermediate_size, hidden);
+    w.up = here.linear(names.up, config.intermediate_size, hidden);
+    w.down = here.linear(names.down, hidden, config.intermediate_size, config.down_bias);
     layers_.push_back(w);
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,7 +23,24 @@ struct TransformerConfig {  // names as in config.json
   std::int32_t head_dim = 0;
   std::int64_t sliding_window = 0;
   float rms_norm_eps = 0;
+  // Which projections have a bias; every other one that a checkpoint holds is surplus.
+  bool q_bias = false, k_bias = false, v_bias = false, o_bias = false, down_bias = false;
 };
+
+struct TransformerNames {  // below "layers.<i>"; these are those of transformers
+  const char* input_norm = "input_layernorm";
+  const char* q = "self_attn.q_proj";
+  const char* k = "self_attn.k_proj";
+  const char* v = "self_attn.v_proj";
+  const char* o = "self_attn.o_proj";
+  const char* post_norm = "post_attention_layernorm";
+  const char* gate = "mlp.gate_proj";
+  const char* up = "mlp.up_proj";
+  const char* down = "mlp.down_proj";
+};
+
+// Factors of a layer's post_norm, [conditions, hidden]; from stands below "layers.<i>".
+using Conditioning = std::function<std::vector<float>(const Binder& from)>;
 
 struct TransformerLayer {
   Tensor input_norm;      // [1, hidden]
@@ -45,7 +63,8 @@ class Transformer {
  public:
   // scope is how traces name it: "dec", "enc". from stands where "layers.0" is a child.
   Transformer(const char* scope, const TransformerConfig& config, const Binder& from,
-              std::unique_ptr<RopeTable> rope);
+              std::unique_ptr<RopeTable> rope, const TransformerNames& names = {},
+              const Conditioning& conditioning = {});
   // x: [rows, hidden] of the packed batch, overwritten; returns it after the last layer. The caches
   // are not advanced.
   Tensor forward(std::span<const Stage> stages, Tensor x, std::span<const Span> batch,

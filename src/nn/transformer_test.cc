@@ -24,7 +24,10 @@ TransformerConfig config_with(std::int64_t window) {
           .num_key_value_heads = 2,
           .head_dim = 12,
           .sliding_window = window,
-          .rms_norm_eps = 1e-6F};
+          .rms_norm_eps = 1e-6F,
+          .q_bias = true,
+          .k_bias = true,
+          .v_bias = true};
 }
 
 TestCheckpoint& with_layers(TestCheckpoint& file, RawType type) {
@@ -53,18 +56,24 @@ class Decoder {
  public:
   Decoder(const TestCheckpoint& file, int threads, std::int64_t window = 0,
           const char* codec = "f16")
+      : Decoder(file, threads, config_with(window), codec) {}
+  Decoder(const TestCheckpoint& file, int threads, const TransformerConfig& config,
+          const char* codec, const TransformerNames& names = {},
+          const Conditioning& conditioning = {})
       : device_(cpu_with(threads)),
-        config_(config_with(window)),
+        config_(config),
         pool_({.layers = 2, .kv_heads = 2, .head_dim = 12}, kv_codec(codec), 12,
               allocate_host(KvPool::storage_bytes({2, 2, 12}, kv_codec(codec), 12))) {
     const Checkpoint checkpoint = file.open();
     const Binder binder(checkpoint, *device_, store_);
     layers_ = std::make_unique<Transformer>("dec", config_, binder.at("model"),
-                                            make_rope_table(config_.head_dim, 10000));
+                                            make_rope_table(config_.head_dim, 10000), names,
+                                            conditioning);
     binder.finish();
     stages_ = {{device_.get(), 0, 2}};
   }
   void set_stages(std::vector<Stage> stages) { stages_ = std::move(stages); }
+  void set_condition(std::int32_t condition) { condition_ = condition; }
   Device& device() { return *device_; }
   std::unique_ptr<KvSequence> sequence() { return std::make_unique<KvSequence>(pool_); }
 
@@ -83,6 +92,7 @@ class Decoder {
       batch.push_back({.first_row = first,
                        .rows = static_cast<std::int32_t>(part.count),
                        .position = part.kv->length(),
+                       .condition = condition_,
                        .kv = part.kv});
       const auto from = part.rows->begin() + part.kv->length() * kHidden;
       all.insert(all.end(), from, from + part.count * kHidden);
@@ -120,6 +130,7 @@ class Decoder {
   WeightStore store_;
   std::unique_ptr<Transformer> layers_;
   std::vector<Stage> stages_;
+  std::int32_t condition_ = 0;
 };
 
 std::vector<float> rows_of(std::int64_t count, std::uint32_t seed) {
@@ -215,16 +226,43 @@ TEST(Transformer, ShowsEveryTensorUnderTheReferencesNameAndIsNotChangedByIt) {
   EXPECT_EQ(tap.names, expected);
 }
 
-TEST(Transformer, BiasesAreTakenWhereTheFileHasThem) {
-  TestCheckpoint bare;
-  with_layers(bare, RawType::kF32);
+TEST(Transformer, BiasesAreTakenWhereTheConfigSays) {
   TestCheckpoint biased;
   with_layers(biased, RawType::kF32);
-  biased.add("model.layers.1.self_attn.o_proj.bias", {kHidden}, std::vector<float>(kHidden, 0.5F));
+  for (const char* layer : {"model.layers.0.", "model.layers.1."}) {
+    biased.add(std::string(layer) + "self_attn.o_proj.bias", {kHidden},
+               std::vector<float>(kHidden, 0.5F));
+    biased.add(std::string(layer) + "mlp.down_proj.bias", {kHidden},
+               std::vector<float>(kHidden, 0.25F));
+  }
+  TestCheckpoint bare;
+  with_layers(bare, RawType::kF32);
+  TransformerConfig config = config_with(0);
   Decoder plain(bare, 1);
-  Decoder other(biased, 1);  // finish() would refuse a bias that nobody took
+  config.o_bias = config.down_bias = true;
+  Decoder other(biased, 1, config, "f16");  // finish() would refuse a bias that nobody took
   const std::vector<float> rows = rows_of(3, 5);
   EXPECT_NE(plain.in_chunks(rows, {3}), other.in_chunks(rows, {3}));
+  EXPECT_THROW(Decoder(biased, 1), Error);               // surplus
+  EXPECT_THROW(Decoder(bare, 1, config, "f16"), Error);  // missing
+}
+
+TEST(Transformer, AConditionScalesTheSecondNorm) {
+  TestCheckpoint file;
+  with_layers(file, RawType::kF32);
+  const auto condition = [](float factor) {
+    return [factor](const Binder&) {
+      std::vector<float> factors(2 * kHidden, 1.0F);
+      std::fill(factors.begin() + kHidden, factors.end(), factor);
+      return factors;
+    };
+  };
+  Decoder plain(file, 1);
+  Decoder same(file, 1, config_with(0), "f16", {}, condition(2.0F));
+  const std::vector<float> rows = rows_of(3, 5);
+  EXPECT_EQ(plain.in_chunks(rows, {3}), same.in_chunks(rows, {3}));
+  same.set_condition(1);
+  EXPECT_NE(plain.in_chunks(rows, {3}), same.in_chunks(rows, {3}));
 }
 
 TEST(RopeTable, FrequenciesArePowersOfThetaInFloat32) {

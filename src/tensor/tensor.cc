@@ -19,6 +19,14 @@ Tensor Tensor::slice(std::int64_t first_row, std::int64_t count) const {
   return part;
 }
 
+Tensor Tensor::joined(std::int64_t factor) const {
+  check(stride == cols && rows % factor == 0, "packed rows are joined in whole groups");
+  Tensor wide = *this;
+  wide.rows = rows / factor;
+  wide.cols = wide.stride = cols * factor;
+  return wide;
+}
+
 Tensor host_rows(std::span<const float> values, std::int64_t rows) {
   const std::int64_t cols = rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows;
   check(rows == 0 || cols * rows == static_cast<std::int64_t>(values.size()), "whole rows");

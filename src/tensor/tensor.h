@@ -47,6 +47,8 @@ struct Tensor {
 
   bool empty() const { return data == nullptr; }
   Tensor slice(std::int64_t first_row, std::int64_t count) const;
+  // Each `factor` rows as one, side by side; the rows lie packed and their number divides.
+  Tensor joined(std::int64_t factor) const;
   template <typename T>
   std::span<T> row(std::int64_t index) const {  // checks dtype and Memory::kHost
     check(dtype == DTypeOf<std::remove_const_t<T>>::kValue, "the row is read as its own type");

@@ -27,7 +27,7 @@ struct Segment {
 
 // What a reader must know before trusting a result: a code of a closed list ("truncated",
 // "unclosed_json", "times_beyond_audio", "uncovered", "loop", "interrupted", "audio_truncated",
-// "audio_not_finite"), a sentence, and where in the audio.
+// "audio_not_finite", "blank_rut", "eos"), a sentence, and where in the audio.
 struct Warning {
   const char* code = "";
   std::string message;
@@ -56,6 +56,10 @@ struct TextDelta {
   double start_s = 0;
   double end_s = 0;
 };
+// A word that will grow no more; posted by models that give word times.
+struct WordDone {
+  Word word;
+};
 struct SegmentDone {
   Segment segment;
 };
@@ -74,7 +78,7 @@ struct Failed {
 };
 
 // Closed on purpose: whoever consumes events handles all of them.
-using Event = std::variant<Progress, TextDelta, SegmentDone, Warning, Done, Failed>;
+using Event = std::variant<Progress, TextDelta, WordDone, SegmentDone, Warning, Done, Failed>;
 
 // Joins the trimmed texts by one space, by nothing between two CJK neighbours.
 std::string join_texts(const std::vector<Segment>& segments);

@@ -23,6 +23,10 @@ struct SessionOptions {
   std::int64_t max_output_tokens = 0;  // 0: as many as the audio can hold
   AcousticSampling acoustic_sampling = AcousticSampling::kMode;
   Tail tail = Tail::kAsLayout;
+  // Of Voxtral Realtime.
+  std::int32_t delay_ms = 0;  // how far behind the audio text is decided; 0: as the checkpoint says
+  bool stop_at_eos = false;   // the reference's offline policy: the end token ends the session
+  double blank_rut_s = 8;     // speech without text that restarts the decoder; 0: off
 };
 
 }  // namespace verbatim

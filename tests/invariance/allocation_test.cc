@@ -80,8 +80,8 @@ TEST_F(AllocationTest, AWarmEncodeAsksForNoMemory) {
     const auto first = static_cast<std::size_t>(position % (2 * rows));
     const Tensor pcm =
         host_rows(std::span(clip).subspan(first, static_cast<std::size_t>(rows)), rows);
-    batch.add(pcm, 1, states[0].get(), position, false);
-    batch.add(pcm, 1, nullptr, 0, true);
+    batch.add({.rows = pcm, .audio_s = 1, .position = position, .conv = states[0].get()});
+    batch.add({.rows = pcm, .audio_s = 1, .last = true});
     model_->encode(*device_, batch, {});
     position += rows;
   };
@@ -100,8 +100,9 @@ std::size_t arena_used(Device& device, const Model& model, KvPool& pool, std::in
   {
     const ArenaScope scratch(device.arena());
     EncodeBatch batch(10);
-    batch.add(host_rows(samples, rows), 1, states[0].get(), 0, true);
-    batch.add(host_rows(samples, rows), 1, nullptr, 0, true);
+    batch.add(
+        {.rows = host_rows(samples, rows), .audio_s = 1, .last = true, .conv = states[0].get()});
+    batch.add({.rows = host_rows(samples, rows), .audio_s = 1, .last = true});
     model.encode(device, batch, {});
   }
   KvSequence first(pool);

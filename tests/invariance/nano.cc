@@ -69,7 +69,7 @@ EngineOptions nano_options() {
 void push_in_blocks(Engine& engine, Stream& stream, std::span<const float> clip,
                     std::size_t block_samples) {
   for (std::size_t at = 0; at < clip.size(); at += block_samples) {
-    stream.push(clip.subspan(at, std::min(block_samples, clip.size() - at)));
+    stream.push_live(clip.subspan(at, std::min(block_samples, clip.size() - at)));
     engine.tick();
   }
 }

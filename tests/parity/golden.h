@@ -40,7 +40,9 @@ boost::json::value golden_json(const std::string& path);
 class CompareTap final : public Tap {
  public:
   // allowed: the largest absolute difference per name.
-  CompareTap(const GoldenFile& expected, std::map<std::string, double> allowed);
+  // first_rows: rows of the golden tensor before the first that is shown.
+  CompareTap(const GoldenFile& expected, std::map<std::string, double> allowed,
+             const std::map<std::string, std::int64_t>& first_rows = {});
   bool wants(std::string_view name) const override;
   void see(std::string_view name, const Tensor& rows, const Spans& spans) override;
 

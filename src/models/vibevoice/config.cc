@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
-#include <limits>
 
 #include "base/json.h"
 #include "checkpoint/checkpoint.h"
+#include "models/config_fields.h"
 
 namespace verbatim::vibevoice {
 namespace {
-
-constexpr std::int64_t kMaxWidth = 1 << 20;
 
 std::vector<std::int32_t> small_integers(const JsonObject& from, std::string_view field) {
   std::vector<std::int32_t> values;
@@ -50,38 +48,6 @@ std::vector<std::int32_t> small_integers(const JsonObject& from, std::string_vie
          values.size());
   }
   return values;
-}
-
-void expect_text(const JsonObject& from, std::string_view field, std::string_view expected) {
-  const std::string found = from.string_or(field, expected);
-  if (found != expected) {
-    fail(Code::kUnsupported, "%s: expected \"%.*s\", found \"%s\"", from.name(field).c_str(),
-         static_cast<int>(expected.size()), expected.data(), found.c_str());
-  }
-}
-
-void expect_flag(const JsonObject& from, std::string_view field, bool expected) {
-  if (from.boolean_or(field, expected) != expected) {
-    fail(Code::kUnsupported, "%s: expected %s", from.name(field).c_str(),
-         expected ? "true" : "false");
-  }
-}
-
-// The lanes compute in floats, which must hold it.
-float within_float(const JsonObject& from, std::string_view field, double value, double low) {
-  constexpr auto kHigh = static_cast<double>(std::numeric_limits<float>::max());
-  if (!(value >= low && value <= kHigh)) {
-    fail(Code::kCorrupt, "%s: expected a number from %g to %g, found %g", from.name(field).c_str(),
-         low, kHigh, value);
-  }
-  return static_cast<float>(value);
-}
-
-constexpr auto kLeast = static_cast<double>(std::numeric_limits<float>::min());
-
-// An epsilon of zero would make silence no number.
-float epsilon(const JsonObject& from, std::string_view field, double fallback) {
-  return within_float(from, field, from.number_or(field, fallback), kLeast);
 }
 
 void check_encoder(const EncoderConfig& made, const JsonObject& from, const char* ratios,
@@ -137,7 +103,7 @@ EncoderConfig transformers_encoder(const JsonObject& from) {
   made.eps = epsilon(from, "rms_norm_eps", 1e-5);
   // vae_std is the width of the wide draw, 1 / 0.8 of fix_std, unless the factor stands apart.
   const double scaling = from.number_or("vae_scaling_factor", 1);
-  within_float(from, "vae_scaling_factor", scaling, kLeast);
+  within_float(from, "vae_scaling_factor", scaling, kLeastFloat);
   made.fix_std = within_float(from, "vae_std", from.number_or("vae_std", 0) / scaling * 0.8, 0);
   check_encoder(made, from, "downsampling_ratios", "depths");
   return made;
@@ -149,31 +115,8 @@ void read_decoder(const JsonObject& from, Config& made) {
   expect_text(from, "hidden_act", "silu");
   expect_flag(from, "use_sliding_window", false);
   expect_flag(from, "use_mrope", false);
-  decoder.hidden_size = static_cast<std::int32_t>(from.integer("hidden_size", 1, kMaxWidth));
-  decoder.intermediate_size =
-      static_cast<std::int32_t>(from.integer("intermediate_size", 1, kMaxWidth));
-  decoder.num_hidden_layers = static_cast<std::int32_t>(from.integer("num_hidden_layers", 1, 1024));
-  decoder.num_attention_heads =
-      static_cast<std::int32_t>(from.integer("num_attention_heads", 1, 1024));
-  decoder.num_key_value_heads = static_cast<std::int32_t>(
-      from.integer_or("num_key_value_heads", decoder.num_attention_heads, 1, 1024));
-  if (decoder.num_attention_heads % decoder.num_key_value_heads != 0) {
-    fail(Code::kCorrupt, "%s: %d query heads do not share %d key and value heads evenly",
-         from.name("num_key_value_heads").c_str(), decoder.num_attention_heads,
-         decoder.num_key_value_heads);
-  }
-  if (!from.has("head_dim") && decoder.hidden_size % decoder.num_attention_heads != 0) {
-    fail(Code::kCorrupt, "%s: %d heads do not divide hidden_size %d",
-         from.name("num_attention_heads").c_str(), decoder.num_attention_heads,
-         decoder.hidden_size);
-  }
-  decoder.head_dim = static_cast<std::int32_t>(
-      from.integer_or("head_dim", decoder.hidden_size / decoder.num_attention_heads, 2, 1024));
-  if (decoder.head_dim % 2 != 0) {
-    fail(Code::kCorrupt, "%s: expected an even number, found %d", from.name("head_dim").c_str(),
-         decoder.head_dim);
-  }
-  decoder.rms_norm_eps = epsilon(from, "rms_norm_eps", 1e-6);
+  read_transformer(from, kTransformersFields, decoder);
+  decoder.q_bias = decoder.k_bias = decoder.v_bias = true;
   made.vocab_size = static_cast<std::int32_t>(from.integer("vocab_size", 1, 1 << 24));
   made.max_position_embeddings = from.integer_or("max_position_embeddings", 131072, 1, 1LL << 40);
   made.tie_word_embeddings = from.boolean_or("tie_word_embeddings", false);
@@ -184,7 +127,7 @@ void read_decoder(const JsonObject& from, Config& made) {
   const JsonObject rope = nested ? from.object("rope_parameters") : from;
   if (nested) expect_text(rope, "rope_type", "default");
   made.rope_theta = rope.number("rope_theta");
-  within_float(rope, "rope_theta", made.rope_theta, kLeast);
+  within_float(rope, "rope_theta", made.rope_theta, kLeastFloat);
 }
 
 void read_preprocessor(const Checkpoint& checkpoint, Config& made) {

@@ -61,21 +61,6 @@ std::unique_ptr<Tokenizer> load_tokenizer(const Checkpoint& checkpoint, const Co
   return made;
 }
 
-// The transformer takes the biases it finds. Qwen2 has three a layer, and a checkpoint with fewer
-// or with a fourth is another model or half of one.
-void check_biases(const Checkpoint& checkpoint, const Binder& lm, std::int32_t layers) {
-  for (std::int32_t i = 0; i < layers; ++i) {
-    const Binder attn = lm.at("layers", i).at("self_attn");
-    for (const char* name : {"q_proj.bias", "k_proj.bias", "v_proj.bias"})
-      checkpoint.tensor(attn.name(name));
-    if (!attn.has("o_proj.bias")) continue;
-    const RawTensor& raw = checkpoint.tensor(attn.name("o_proj.bias"));
-    fail(Code::kUnsupported, "%s in %s: a tensor that this model has no place for (%s, %s)",
-         raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type),
-         shape_text(raw.shape).c_str());
-  }
-}
-
 std::string folder_name(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const std::size_t slash = path.rfind('/');
@@ -101,18 +86,18 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
   semantic_connector_ = std::make_unique<Connector>("s", names, Which::kSemantic,
                                                     config_.semantic.vae_dim, hidden, binder);
   const Binder lm = binder.at(names.decoder());
-  check_biases(checkpoint, lm, config_.decoder.num_hidden_layers);
   const bool tied = names.lm_head().empty() && config_.tie_word_embeddings;
-  embed_tokens_ =
+  decoder_.embed_tokens =
       lm.table("embed_tokens", config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
-  decoder_ = std::make_unique<Transformer>(
+  decoder_.transformer = std::make_unique<Transformer>(
       "dec", config_.decoder, lm, make_rope_table(config_.decoder.head_dim, config_.rope_theta));
-  norm_ = lm.vector("norm.weight", hidden);
+  decoder_.norm = lm.vector("norm.weight", hidden);
+  decoder_.rms_norm_eps = config_.decoder.rms_norm_eps;
   if (tied) {
-    lm_head_.weight = embed_tokens_;
+    decoder_.lm_head.weight = decoder_.embed_tokens;
   } else {
     const std::string head = names.lm_head().empty() ? "lm_head" : names.lm_head();
-    lm_head_ = binder.linear(head, config_.vocab_size, hidden);
+    decoder_.lm_head = binder.linear(head, config_.vocab_size, hidden);
   }
   binder.ignore(names.ignored());
   binder.finish();
@@ -150,6 +135,11 @@ void VibeVoice::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
 }
 
 SessionNeeds VibeVoice::needs(const SessionOptions& options, double audio_s) const {
+  for (const auto& [flag, is_given] : {std::pair("--delay-ms", options.delay_ms != 0),
+                                       std::pair("--eos stop", options.stop_at_eos)}) {
+    if (is_given)
+      fail(Code::kInvalidArgument, "%s: VibeVoice has no such choice, Voxtral Realtime has", flag);
+  }
   // A header may promise any length; this one fits no context.
   const double seconds = std::clamp(audio_s, 0.0, 1e9);
   const auto samples = static_cast<std::int64_t>(std::ceil(seconds * config_.sample_rate_hz));
@@ -222,59 +212,7 @@ void VibeVoice::encode(Device& dev, EncodeBatch& batch, const Trace& trace) cons
 
 void VibeVoice::decode(std::span<const Stage> stages, DecodeBatch& batch,
                        const Trace& trace) const {
-  Device& first = *stages.front().device;
-  Device& last = *stages.back().device;
-  const ArenaScope scratch(last.arena());
-  Tensor x = first.embed(*embed_tokens_, batch.rows());
-  const Spans spans{batch.spans()};
-  trace.on(first, spans)("x", x);
-  x = decoder_->forward(stages, x, batch.spans(), trace);
-  if (const Trace dec = trace.at("dec");
-      dec.listens() && (dec.wants("norm") || trace.wants("step.dec.norm"))) {
-    const ArenaScope all(last.arena());
-    dec.on(last, spans)("norm", last.rms_norm(x, norm_, config_.decoder.rms_norm_eps));
-  }
-  batch.seek();
-  if (!batch.sought().empty()) answer(last, x, batch, trace);
-  for (const Span& span : batch.spans()) span.kv->advance(span.rows);
-}
-
-void VibeVoice::answer(Device& dev, const Tensor& x, DecodeBatch& batch, const Trace& trace) const {
-  const Tensor picked = dev.pick(x, batch.sought());
-  const Tensor norm = dev.rms_norm(picked, norm_, config_.decoder.rms_norm_eps);
-  const Spans spans{batch.sought_spans()};
-  const Trace here = trace.on(dev, spans);
-  const auto count = static_cast<std::size_t>(norm.rows);
-  bool needs_logits = here.wants("logits") || here.wants("step.logits");
-  bool needs_tokens = false;
-  for (const DecodeBatch::Item& item : batch.items()) {
-    needs_logits |= item.want == Want::kLogits;
-    needs_tokens |= item.want == Want::kToken;
-  }
-  if (needs_tokens) {
-    batch.tokens().resize(count);
-    dev.download(std::as_writable_bytes(std::span(batch.tokens())), dev.best(norm, lm_head_));
-  }
-  // The row that decides a token counts among the steps, whichever pass it came from; the last row
-  // of a prompt has its own name as well.
-  here("step.norm", norm);
-  if (needs_logits) {
-    const Tensor logits = dev.linear(norm, lm_head_);
-    here("step.logits", logits);
-    if (batch.sought_spans()[0].phase[0] == '\0') here("logits", logits);
-    batch.logits_storage().resize(count * static_cast<std::size_t>(logits.cols));
-    dev.download(std::as_writable_bytes(std::span(batch.logits_storage())), logits);
-  }
-  std::size_t row = 0;
-  for (DecodeBatch::Item& item : batch.items()) {
-    if (item.want == Want::kNothing) continue;
-    if (item.want == Want::kToken) item.token = batch.tokens()[row];
-    if (item.want == Want::kLogits) {
-      const auto width = static_cast<std::size_t>(config_.vocab_size);
-      item.logits = std::span(batch.logits_storage()).subspan(row * width, width);
-    }
-    ++row;
-  }
+  decoder_.decode(stages, batch, trace);
 }
 
 namespace {
@@ -290,6 +228,7 @@ std::unique_ptr<Model> load(const Checkpoint& checkpoint, std::span<const Stage>
 namespace verbatim {
 
 extern const Family kVibeVoice;
-const Family kVibeVoice{"vibevoice", vibevoice::recognise, vibevoice::load};
+const Family kVibeVoice{"vibevoice", "model_type \"vibevoice\" or \"vibevoice_asr\"",
+                        vibevoice::recognise, vibevoice::load};
 
 }  // namespace verbatim

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "models/text_decoder.h"
 #include "models/vibevoice/config.h"
 #include "models/vibevoice/conv_encoder.h"
 #include "text/tokenizer.h"
@@ -30,8 +31,6 @@ class VibeVoice final : public Model {
 
  private:
   void fill_info(const Checkpoint& checkpoint, const Binder& binder);
-  // What the rows that want something are answered with: tokens or logits.
-  void answer(Device& dev, const Tensor& x, DecodeBatch& batch, const Trace& trace) const;
 
   Config config_;
   ModelInfo info_;
@@ -42,10 +41,7 @@ class VibeVoice final : public Model {
   std::unique_ptr<ConvEncoder> semantic_;
   std::unique_ptr<Connector> acoustic_connector_;
   std::unique_ptr<Connector> semantic_connector_;
-  const DeviceWeight* embed_tokens_ = nullptr;
-  std::unique_ptr<Transformer> decoder_;
-  Tensor norm_;
-  Linear lm_head_;
+  TextDecoder decoder_;
 };
 
 }  // namespace verbatim::vibevoice

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "models/vibevoice/changed_checkpoint.h"
-#include "models/vibevoice/model_run.h"
+#include "models/changed_checkpoint.h"
+#include "models/model_run.h"
 
 namespace verbatim::vibevoice {
 namespace {

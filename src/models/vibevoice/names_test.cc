@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/vibevoice/changed_checkpoint.h"
+#include "models/changed_checkpoint.h"
 
 namespace verbatim::vibevoice {
 namespace {

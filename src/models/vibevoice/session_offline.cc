@@ -111,8 +111,12 @@ void OfflineSession::plan(EncodeBatch& batch) {
   trace_.host("pcm", rows.slice(0, real), encoded_samples_);
   make_noise(count);
   const Tensor noise = noise_.empty() ? Tensor{} : host_rows(noise_, count);
-  encode_ticket_ = batch.add(rows, static_cast<double>(count) * frame_s, slot_.conv[0].get(),
-                             encoded_samples_, last, noise);
+  encode_ticket_ = batch.add({.rows = rows,
+                              .audio_s = static_cast<double>(count) * frame_s,
+                              .position = encoded_samples_,
+                              .last = last,
+                              .conv = slot_.conv[0].get(),
+                              .noise = noise});
   encoded_samples_ += real;
 }
 

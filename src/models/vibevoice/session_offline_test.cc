@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "audio/source.h"
-#include "models/vibevoice/changed_checkpoint.h"
-#include "models/vibevoice/model_run.h"
+#include "models/changed_checkpoint.h"
+#include "models/model_run.h"
 
 namespace verbatim::vibevoice {
 namespace {

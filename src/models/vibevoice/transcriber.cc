@@ -13,21 +13,6 @@ constexpr double kUncoveredLimit = 10;
 
 }  // namespace
 
-bool LoopDetector::push(std::int32_t token) {
-  tokens_.push_back(token);
-  const auto count = static_cast<std::int32_t>(tokens_.size());
-  for (std::int32_t p = 1; p <= kLongest && p < count; ++p) {
-    std::int32_t& run = run_[static_cast<std::size_t>(p)];
-    run = tokens_[static_cast<std::size_t>(count - 1 - p)] == token ? run + 1 : 0;
-    const std::int32_t times = std::max(6, (96 + p - 1) / p);
-    if (run >= p * (times - 1)) {
-      period_ = p;
-      return true;
-    }
-  }
-  return false;
-}
-
 std::vector<Segment> Transcriber::push(std::int32_t token) {
   tokens_.push_back(token);
   is_looping_ = is_looping_ || loop_.push(token);

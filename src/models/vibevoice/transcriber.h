@@ -5,25 +5,13 @@
 #include <vector>
 
 #include "audio/vad.h"
+#include "models/loop_detector.h"
 #include "models/vibevoice/segment_parser.h"
 #include "text/tokenizer.h"
 #include "text/utf8_stream.h"
 #include "transcript/event.h"
 
 namespace verbatim::vibevoice {
-
-// Sees a repetition: a period of p tokens, p up to 64, said max(6, ceil(96 / p)) times on end.
-class LoopDetector {
- public:
-  bool push(std::int32_t token);  // true once the last tokens are such a repetition
-  std::int32_t period() const { return period_; }
-
- private:
-  static constexpr std::int32_t kLongest = 64;
-  std::vector<std::int32_t> tokens_;
-  std::vector<std::int32_t> run_ = std::vector<std::int32_t>(kLongest + 1, 0);
-  std::int32_t period_ = 0;
-};
 
 class Transcriber {
  public:

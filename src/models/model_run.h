@@ -12,7 +12,7 @@
 #include "kv/codecs.h"
 #include "models/model.h"
 
-namespace verbatim::vibevoice {
+namespace verbatim {
 
 inline std::unique_ptr<Device> one_thread() {
   DeviceOptions options;
@@ -62,20 +62,19 @@ class ModelRun {
     model_ = recognise_family(checkpoint_).load(checkpoint_, stages_, options);
     stages_[0].end_layer = model_->info().kv.layers;
     device_->set_arena(Arena(device_->allocate(std::size_t{48} << 20)));
-    const int codec = kv_codec("f32");
-    const std::int32_t pages = slots * 16;
-    pool_ = std::make_unique<KvPool>(
-        model_->info().kv, codec, pages,
-        device_->allocate(KvPool::storage_bytes(model_->info().kv, codec, pages)));
+    pool_ = make_pool(model_->info().kv, slots);
+    if (model_->info().encoder_kv.layers > 0)
+      encoder_pool_ = make_pool(model_->info().encoder_kv, slots);
   }
 
   const Model& model() const { return *model_; }
 
-  // At most 1024 positions; each session has its own caches for the life of this.
+  // At most 1024 positions at once; each session has its own caches for the life of this.
   std::unique_ptr<Session> open(const SessionOptions& options, std::int64_t positions = 1024) {
     SlotResources& slot = slots_.emplace_back();
     slot.kv.push_back(std::make_unique<KvSequence>(*pool_));
     check(slot.kv[0]->reserve(positions), "the pool holds every session of a test");
+    if (encoder_pool_ != nullptr) slot.kv.push_back(std::make_unique<KvSequence>(*encoder_pool_));
     slot.max_positions = positions;
     slot.conv = model_->conv_states(*device_);
     return model_->open(options, slot, trace_);
@@ -122,11 +121,19 @@ class ModelRun {
   }
 
  private:
+  std::unique_ptr<KvPool> make_pool(const KvLayout& layout, int slots) {
+    const int codec = kv_codec("f32");
+    const std::int32_t pages = slots * 16;
+    return std::make_unique<KvPool>(layout, codec, pages,
+                                    device_->allocate(KvPool::storage_bytes(layout, codec, pages)));
+  }
+
   Checkpoint checkpoint_;
   std::unique_ptr<Device> device_;
   std::vector<Stage> stages_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<KvPool> pool_;
+  std::unique_ptr<KvPool> encoder_pool_;  // null where the encoder has no attention
   Trace trace_;
   std::deque<SlotResources> slots_;  // sessions keep references to them
 };
@@ -138,4 +145,4 @@ inline const Transcript& transcript_of(const std::vector<Event>& events) {
   return done->transcript;
 }
 
-}  // namespace verbatim::vibevoice
+}  // namespace verbatim

@@ -18,16 +18,14 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/write_safetensors.h"
 
-namespace verbatim::vibevoice {
-
-constexpr const char* kNano = "models/vibevoice-asr-nano";
-constexpr const char* kGolden = "tests/golden/vibevoice-asr/";
+namespace verbatim {
 
 class ChangedCheckpoint {
  public:
   explicit ChangedCheckpoint(const std::string& folder)
       : from_(std::make_unique<Checkpoint>(Checkpoint::open(folder))) {
-    for (const char* file : {"config.json", "preprocessor_config.json", "processor_config.json"}) {
+    for (const char* file : {"config.json", "params.json", "preprocessor_config.json",
+                             "processor_config.json", "tekken.json"}) {
       if (const boost::json::value* value = from_->json(file)) files_[file] = *value;
     }
     if (from_->has_file("tokenizer.json")) {
@@ -66,8 +64,9 @@ class ChangedCheckpoint {
     const std::string_view last = dot == std::string_view::npos ? path : path.substr(dot + 1);
     EXPECT_EQ(parent.as_object().erase({last.data(), last.size()}), 1U) << path;
   }
+  boost::json::value& json(const std::string& file) { return files_[file]; }
 
-  // The folder as it is now; written at each call.
+  // The folder as it is now; written at each call. The tensors go where the config's file says.
   std::string write() const {
     for (const auto& [file, value] : files_) {
       const auto text = boost::json::serialize(value);
@@ -76,7 +75,9 @@ class ChangedCheckpoint {
     std::vector<NamedTensor> all = tensors;
     const std::byte one[] = {std::byte{1}};
     if (all.empty()) all.push_back({"alone", RawType::kU8, {1}, one});
-    write_safetensors(to_->path("model.safetensors"), all);
+    const bool is_mistral = files_.count("params.json") == 1;
+    write_safetensors(to_->path(is_mistral ? "consolidated.safetensors" : "model.safetensors"),
+                      all);
     return to_->path();
   }
 
@@ -97,4 +98,18 @@ class ChangedCheckpoint {
   std::map<std::string, boost::json::value> files_;
 };
 
+}  // namespace verbatim
+
+namespace verbatim::vibevoice {
+
+constexpr const char* kNano = "models/vibevoice-asr-nano";
+constexpr const char* kGolden = "tests/golden/vibevoice-asr/";
+
 }  // namespace verbatim::vibevoice
+
+namespace verbatim::voxtral {
+
+constexpr const char* kNano = "models/voxtral-realtime-nano";
+constexpr const char* kGolden = "tests/golden/voxtral-realtime/";
+
+}  // namespace verbatim::voxtral
