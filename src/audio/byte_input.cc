@@ -23,8 +23,8 @@ constexpr int kInterruptPollMs = 100;  // how soon a pipe that says nothing noti
 class FileSupply : public ByteSupply {
  public:
   // owned: nothing, or `file` itself.
-  FileSupply(int file, Descriptor owned, std::string name)
-      : file_(file), owned_(std::move(owned)), name_(std::move(name)) {
+  FileSupply(int file, Descriptor owned, std::string name, const std::atomic<bool>* live_end)
+      : file_(file), owned_(std::move(owned)), name_(std::move(name)), live_end_(live_end) {
     struct stat status {};
     if (fstat(file_, &status) != 0)
       fail(Code::kIo, "%s: cannot be read: %s", name_.c_str(), system_message(errno).c_str());
@@ -35,7 +35,7 @@ class FileSupply : public ByteSupply {
 
   std::size_t read(std::span<std::byte> to) override {
     for (;;) {
-      if (!size_) wait_for_bytes();
+      if (!size_ && !wait_for_bytes()) return 0;
       const ssize_t count = size_
                                 ? pread(file_, to.data(), to.size(), static_cast<off_t>(position_))
                                 : ::read(file_, to.data(), to.size());
@@ -51,15 +51,22 @@ class FileSupply : public ByteSupply {
   void seek(std::uint64_t position) override { position_ = position; }
 
  private:
-  void wait_for_bytes() {
+  // False: live audio ends here.
+  bool wait_for_bytes() {
     pollfd waiting{file_, POLLIN, 0};
-    while (poll(&waiting, 1, kInterruptPollMs) <= 0)
-      if (is_interrupted()) fail(Code::kCancelled, "%s: interrupted", name_.c_str());
+    for (;;) {
+      // A pipe that never pauses ends too.
+      if (live_end_ != nullptr && (*live_end_ || is_interrupted())) return false;
+      if (poll(&waiting, 1, kInterruptPollMs) > 0) return true;
+      if (live_end_ == nullptr && is_interrupted())
+        fail(Code::kCancelled, "%s: interrupted", name_.c_str());
+    }
   }
 
   int file_;
   Descriptor owned_;
   std::string name_;
+  const std::atomic<bool>* live_end_;
   std::optional<std::uint64_t> size_;
   std::uint64_t position_ = 0;
 };
@@ -155,14 +162,15 @@ void ByteInput::seek(std::uint64_t position) {
   position_ = position;
 }
 
-std::unique_ptr<ByteInput> open_input(const std::string& path, int file) {
+std::unique_ptr<ByteInput> open_input(const std::string& path, int file,
+                                      const std::atomic<bool>* live_end) {
   Descriptor owned;
   if (file < 0) {
     owned = open_to_read(path);
     file = owned.get();
   }
-  return std::make_unique<ByteInput>(std::make_unique<FileSupply>(file, std::move(owned), path),
-                                     path);
+  return std::make_unique<ByteInput>(
+      std::make_unique<FileSupply>(file, std::move(owned), path, live_end), path);
 }
 
 std::unique_ptr<ByteInput> memory_input(std::span<const std::byte> memory, std::string name) {

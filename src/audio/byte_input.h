@@ -1,6 +1,7 @@
 // Bytes of a file, of memory or of a pipe, read forward through one buffer with a look ahead.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,8 +54,10 @@ class ByteInput {
 };
 
 // Throws kNotFound, kIo, or kInvalidArgument for a folder. file >= 0: that descriptor, which stays
-// open and whose own position is neither used nor moved where it is a regular file.
-std::unique_ptr<ByteInput> open_input(const std::string& path, int file);
+// open and whose own position is neither used nor moved where it is a regular file. live_end: as
+// AudioRequest says.
+std::unique_ptr<ByteInput> open_input(const std::string& path, int file,
+                                      const std::atomic<bool>* live_end = nullptr);
 // `memory` must outlive the input.
 std::unique_ptr<ByteInput> memory_input(std::span<const std::byte> memory, std::string name);
 

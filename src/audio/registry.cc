@@ -7,6 +7,7 @@
 
 #include "audio/frames.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace verbatim {
 namespace {
@@ -20,8 +21,8 @@ struct SourceKind {
 constexpr SourceKind kSourceKinds[] = {{is_wav, open_wav}, {is_flac, open_flac}};
 
 std::unique_ptr<ByteInput> open_request(const AudioRequest& request) {
-  if (request.what == "-") return open_input("stdin", std::max(request.file, STDIN_FILENO));
-  return open_input(request.what, request.file);
+  if (request.what == "-") return open_input("stdin", std::max(request.file, STDIN_FILENO), request.live_end);
+  return open_input(request.what, request.file, request.live_end);
 }
 
 }  // namespace
@@ -31,7 +32,11 @@ std::unique_ptr<FrameReader> open_frames(const AudioRequest& request) {
   const std::string name = input->name();
   if (request.what == "-" && request.raw.sample_rate_hz != 0)
     return open_raw(std::move(input), request.raw);
-  if (input->peek(1).empty()) fail(Code::kCorrupt, "%s: holds no audio: it is empty", name.c_str());
+  if (input->peek(1).empty()) {
+    if (request.live_end != nullptr && is_interrupted())
+      fail(Code::kCancelled, "%s: interrupted before its first sound", name.c_str());
+    fail(Code::kCorrupt, "%s: holds no audio: it is empty", name.c_str());
+  }
   const bool is_file = input->size().has_value();
   const char* found = "neither WAV, RF64, W64 nor FLAC";
   for (const SourceKind& kind : kSourceKinds) {

@@ -36,7 +36,8 @@ class MonoReader {
     start_ = std::llround(request.start_s * rate);
     if (request.duration_s > 0)
       left_ = std::max<std::int64_t>(1, std::llround(request.duration_s * rate));
-    most_ = static_cast<std::int64_t>(rate * request.limits.audio_s);
+    is_live_ = request.live_end != nullptr;
+    if (!is_live_) most_ = static_cast<std::int64_t>(rate * request.limits.audio_s);
     pass_start(request.start_s);
     if (samples() > most_) fail_too_long();
   }
@@ -58,7 +59,8 @@ class MonoReader {
     left_ -= count;
     given_ += count;
     if (given_ > most_) fail_too_long();
-    if (count == 0 && given_ == 0) fail(Code::kCorrupt, "%s: holds no audio", name_.c_str());
+    // Who ends live audio before its first sample has made no mistake.
+    if (count == 0 && given_ == 0 && !is_live_) fail(Code::kCorrupt, "%s: holds no audio", name_.c_str());
     mix(static_cast<std::size_t>(count));
     return std::span(block_).first(static_cast<std::size_t>(count));
   }
@@ -126,7 +128,8 @@ class MonoReader {
   std::int32_t channel_;
   std::int64_t start_ = 0;
   std::int64_t left_ = std::int64_t{1} << 62;
-  std::int64_t most_ = 0;
+  bool is_live_ = false;
+  std::int64_t most_ = std::int64_t{1} << 62;
   std::int64_t given_ = 0;
   std::int64_t bad_samples_ = 0;
   std::vector<float> block_;

@@ -2,6 +2,7 @@
 // the rate that was asked for.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,10 @@ struct AudioRequest {
   std::string ffmpeg;     // the binary; empty: none
   AudioLimits limits;
   int file = -1;  // an open descriptor to read instead of `what`, which then is only its name
+  // Not null: live audio, which may last for ever. A read delivers what is there at once, and the
+  // audio ends once this is set or the program is interrupted, though the pipe says nothing. It
+  // must outlive the source.
+  const std::atomic<bool>* live_end = nullptr;
 };
 
 // Something odd that did not stop the reading. Codes, which live as long as the program:

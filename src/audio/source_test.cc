@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <limits>
 #include <memory>
 
@@ -220,6 +221,134 @@ TEST(Source, AnInterruptEndsTheWaitForAPipe) {
   set_interrupted(false);
   close(ends[0]);
   close(ends[1]);
+}
+
+// A pipe whose writing end the test holds, read as live audio.
+class LivePipe {
+ public:
+  explicit LivePipe(std::int32_t rate) {
+    if (pipe(ends_) != 0) ends_[0] = ends_[1] = -1;
+    request_.what = "-";
+    request_.raw.sample_rate_hz = rate;
+    request_.sample_rate_hz = 16000;
+    request_.file = ends_[0];
+    request_.live_end = &end_;
+    source_ = open_audio(request_);
+  }
+  ~LivePipe() {
+    set_interrupted(false);
+    close(ends_[0]);
+    hang_up();
+  }
+  LivePipe(const LivePipe&) = delete;
+  LivePipe& operator=(const LivePipe&) = delete;
+  void say(std::string_view bytes) const {
+    ASSERT_EQ(write(ends_[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  void hang_up() {
+    if (ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
+  std::size_t read() {
+    std::vector<float> block(1 << 14);
+    const std::size_t count = source_->read(block);
+    heard.insert(heard.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+  }
+  AudioSource& source() { return *source_; }
+  void end() { end_ = true; }
+  std::vector<float> heard;
+
+ private:
+  int ends_[2];
+  std::atomic<bool> end_{false};
+  AudioRequest request_;
+  std::unique_ptr<AudioSource> source_;
+};
+
+std::string ramp(std::int16_t count) {
+  std::vector<std::int16_t> values;
+  for (std::int16_t i = 0; i < count; ++i)
+    values.push_back(static_cast<std::int16_t>(i * 37 % 3001));
+  return raw_bytes(values);
+}
+
+TEST(Source, LiveAudioIsDeliveredAsItArrives) {
+  LivePipe pipe(16000);
+  const std::string bytes = ramp(1000);
+  std::size_t at = 0;
+  std::size_t samples = 0;
+  for (const std::size_t count : {2U, 1U, 1U, 7U, 500U, 1489U}) {
+    pipe.say(std::string_view(bytes).substr(at, count));
+    at += count;
+    // A read would wait for the other half of a sample.
+    if (at / 2 > samples) {
+      EXPECT_EQ(pipe.read(), at / 2 - samples);
+    }
+    samples = at / 2;
+  }
+  pipe.hang_up();
+  EXPECT_EQ(pipe.read(), 0U);
+  ASSERT_EQ(pipe.heard.size(), 1000U);
+  for (std::size_t i = 0; i < 1000; ++i)
+    ASSERT_EQ(pipe.heard[i], static_cast<float>(i * 37 % 3001) / 32768.0F);
+  EXPECT_TRUE(pipe.source().notes().empty());
+}
+
+TEST(Source, PiecesChangeNoSampleOfLiveAudio) {
+  const std::string bytes = ramp(20000);
+  LivePipe whole(44100);
+  whole.say(bytes);
+  whole.hang_up();
+  while (whole.read() > 0) {
+  }
+  LivePipe pieces(44100);
+  for (std::size_t at = 0; at < bytes.size(); at += 3000) {
+    pieces.say(std::string_view(bytes).substr(at, 3000));
+    pieces.read();
+  }
+  pieces.hang_up();
+  while (pieces.read() > 0) {
+  }
+  EXPECT_EQ(whole.heard.size(), 7257U);
+  EXPECT_EQ(pieces.heard, whole.heard);
+}
+
+TEST(Source, LiveAudioThatEndsInsideASampleLosesOnlyThat) {
+  LivePipe pipe(16000);
+  pipe.say("abcde");
+  pipe.hang_up();
+  EXPECT_EQ(pipe.read(), 2U);
+  EXPECT_EQ(pipe.read(), 0U);
+  ASSERT_EQ(pipe.source().notes().size(), 1U);
+  EXPECT_STREQ(pipe.source().notes()[0].code, "audio_truncated");
+}
+
+TEST(Source, LiveAudioEndsWhereItIsToldToThoughThePipeSaysNothing) {
+  LivePipe pipe(16000);
+  pipe.say("abcd");
+  EXPECT_EQ(pipe.read(), 2U);
+  pipe.end();
+  EXPECT_EQ(pipe.read(), 0U);
+  EXPECT_TRUE(pipe.source().notes().empty());
+  LivePipe other(16000);
+  set_interrupted(true);
+  EXPECT_EQ(other.read(), 0U) << "an interrupt ends it too, even before the first sample";
+}
+
+TEST(Source, LiveAudioMayBeEmptyAndHasNoLimit) {
+  LivePipe pipe(16000);
+  pipe.hang_up();
+  EXPECT_EQ(pipe.read(), 0U);
+  AudioRequest request;
+  const std::atomic<bool> end{false};
+  request.what = "-";
+  request.raw.sample_rate_hz = 16000;
+  request.limits.audio_s = 0.001;
+  request.live_end = &end;
+  request.file = pipe_with(ramp(100));
+  EXPECT_EQ(samples_of(*open_audio(request)).size(), 100U);
+  close(request.file);
 }
 
 TEST(Source, AWavComesThroughAPipe) {

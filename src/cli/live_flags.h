@@ -1,7 +1,6 @@
 // The flags of a live model's session, shared by transcribe, stream and mic.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "cli/flags.h"
@@ -10,7 +9,7 @@
 namespace verbatim {
 
 struct LiveFlags {
-  std::int64_t delay_ms = 0;
+  std::string delay_ms;
   std::string eos = "go-on";
   std::string blank_rut = "8";
 };

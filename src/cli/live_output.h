@@ -21,6 +21,7 @@ struct Lag {
 struct LiveSink {
   std::function<void(std::string_view)> out;      // throws kIo when nobody reads any more
   std::function<void(std::string_view)> message;  // one line for people, without its end
+  bool is_one_screen = false;                     // both go to the same terminal
 };
 
 // One thread at a time. Times are those of the audio since the beginning.
@@ -38,7 +39,7 @@ class LiveOutput {
 // format: "text" or "jsonl".
 std::unique_ptr<LiveOutput> make_live_output(std::string_view format, LiveSink sink);
 
-// The process's own streams; `quiet`: no notices of a lag.
+// The process's own streams.
 LiveSink standard_live_sink();
 
 // Hands the event to its call; Progress, Done and Failed are the reader's business.
