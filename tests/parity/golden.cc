@@ -55,16 +55,18 @@ boost::json::value golden_json(const std::string& path) {
 }
 
 CompareTap::CompareTap(const GoldenFile& expected, std::map<std::string, double> allowed,
-                       const std::map<std::string, std::int64_t>& first_rows) {
+                       const std::map<std::string, GoldenStart>& first) {
   for (const auto& [name, limit] : allowed) {
     const RawTensor* raw = expected.find(name);
     check(raw != nullptr, "every tolerance has its tensor");
     std::vector<float> values = golden_floats(*raw);
-    if (const auto first = first_rows.find(name); first != first_rows.end()) {
+    std::int64_t position = -1;
+    if (const auto start = first.find(name); start != first.end()) {
+      position = start->second.position;
       values.erase(values.begin(),
-                   values.begin() + static_cast<std::ptrdiff_t>(first->second * raw->shape[1]));
+                   values.begin() + static_cast<std::ptrdiff_t>(start->second.row * raw->shape[1]));
     }
-    expected_[name] = {std::move(values), limit, -1, 0};
+    expected_[name] = {std::move(values), limit, position, 0};
   }
 }
 
@@ -88,7 +90,8 @@ void CompareTap::see(std::string_view name, const Tensor& rows, const Spans& spa
 void CompareTap::compare(const std::string& name, Expected& expected, const Tensor& rows,
                          std::int64_t position) {
   if (expected.first_position < 0) expected.first_position = position;
-  for (std::int64_t r = 0; r < rows.rows; ++r) {
+  const std::int64_t before = std::max<std::int64_t>(0, expected.first_position - position);
+  for (std::int64_t r = before; r < rows.rows; ++r) {
     const std::span<const float> row = rows.row<const float>(r);
     const auto at = static_cast<std::size_t>(position + r - expected.first_position) * row.size();
     for (std::size_t c = 0; c < row.size(); ++c) {

@@ -35,14 +35,19 @@ std::vector<float> golden_samples(const RawTensor& raw);          // I16 / 32768
 
 boost::json::value golden_json(const std::string& path);
 
+struct GoldenStart {
+  std::int64_t row = 0;       // of the golden tensor
+  std::int64_t position = 0;  // of what is shown; what comes before it is not looked at
+};
+
 // Compares rows as they arrive and remembers the first tensor that diverges, in the order of the
 // computation. Names without an expectation are not looked at.
 class CompareTap final : public Tap {
  public:
   // allowed: the largest absolute difference per name.
-  // first_rows: rows of the golden tensor before the first that is shown.
+  // first: where a golden tensor and what is shown begin to overlap; else both begin together.
   CompareTap(const GoldenFile& expected, std::map<std::string, double> allowed,
-             const std::map<std::string, std::int64_t>& first_rows = {});
+             const std::map<std::string, GoldenStart>& first = {});
   bool wants(std::string_view name) const override;
   void see(std::string_view name, const Tensor& rows, const Spans& spans) override;
 
