@@ -1,48 +1,109 @@
-// A group is what is said in consecutive slots after a "[STREAMING_WORD]"; its slot is the moment
-// at which its last word was complete.
+// Text is given out at once; a word when it will grow no more; a segment at a sentence's end, a
+// pause, or when it is long. Times follow from the slot of the id that opened the word's group.
 #include "models/voxtral/emission.h"
 
 #include <algorithm>
+#include <utility>
+#include <variant>
 
 #include "base/utf8.h"
+#include "text/unicode.h"
 #include "transcript/characters.h"
 
 namespace verbatim::voxtral {
 namespace {
 
-// A word lasts about so long, and no longer than the most; the end of the one before it bounds it
-// anyway.
-constexpr double kWordBaseS = 0.2;
-constexpr double kPerCharacterS = 0.08;
-constexpr double kWordMostS = 1.5;
+// How long a word lasts, guessed from its letters: conversational speech has 12 to 15 of them a
+// second. The end of the word before it bounds the guess.
+constexpr double kWordBaseS = 0.1;
+constexpr double kLetterS = 0.07;
+constexpr double kWordMostS = 2;
+// In letters: what is read as a word or a syllable of its own.
+constexpr std::int64_t kSyllableWeight = 3;
 
-// After so many slots without text a word will grow no more.
+// After so many slots without text a word is posted; it is hardly ever continued after one.
 constexpr std::int64_t kSettleSlots = 3;
+// Text that goes on for longer in every slot did not end in one: a new group begins by itself.
+constexpr std::int64_t kGroupMostSlots = 12;
 
-// A segment ends after punctuation that ends a sentence, before a pause, and where it gets too long
-// for two lines of a subtitle.
-constexpr double kPauseS = 1.0;
+// A segment ends after a sentence, before a pause, and where two lines of a subtitle are full.
+constexpr double kPauseS = 1;
 constexpr double kSegmentMostS = 10;
-constexpr std::size_t kSegmentMostBytes = 84;
+constexpr std::int64_t kSegmentMostCharacters = 84;
 
-// What separates words and is stripped at both ends: Unicode's White_Space. Other control
-// characters are text.
 bool is_white(char32_t code) {
-  if (code < 0x20) return code >= 0x09 && code <= 0x0D;
-  if (code >= 0x7F && code < 0xA0) return code == 0x85;
-  return is_blank(code);
+  const CharacterClass found = character_class(code);
+  return found == CharacterClass::kSpace || found == CharacterClass::kNewline;
 }
 
-bool ends_sentence(std::string_view text) {
-  for (const std::string_view end : {".", "!", "?", "\xE2\x80\xA6", "\xE3\x80\x82", "\xEF\xBC\x81",
-                                     "\xEF\xBC\x9F", "\xE0\xA5\xA4", "\xD8\x9F"}) {
-    if (text.ends_with(end)) return true;
-  }
-  return false;
+bool is_hangul_syllable(char32_t code) {
+  return code >= 0xAC00 && code <= 0xD7A3;
 }
 
-double guessed_s(std::int64_t characters) {
-  return std::min(kWordMostS, kWordBaseS + kPerCharacterS * static_cast<double>(characters));
+// How much there is to say for a character, in letters. Punctuation and symbols: nothing.
+std::int64_t weight_of(char32_t code) {
+  if (character_class(code) == CharacterClass::kNumber) return kSyllableWeight;
+  if (letter_kind(code) == LetterKind::kNone) return 0;
+  return is_cjk(code) || is_hangul_syllable(code) ? kSyllableWeight : 1;
+}
+
+double guessed_s(std::int64_t weight) {
+  return std::min(kWordMostS, kWordBaseS + kLetterS * static_cast<double>(weight));
+}
+
+// Ends a word in scripts that have no spaces: ideographic and full-width comma and stops.
+bool is_wide_stop(char32_t code) {
+  static constexpr std::u32string_view kStops = U"\u3001\u3002\uFF0C\uFF01\uFF1F\uFF1A\uFF1B";
+  return kStops.find(code) != std::u32string_view::npos;
+}
+
+char32_t last_character(std::string_view text) {
+  std::size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) --begin;
+  return next_character(text.substr(begin)).code;
+}
+
+std::string_view without_last(std::string_view text) {
+  std::string last;
+  append_utf8(last, last_character(text));
+  text.remove_suffix(last.size());
+  return text;
+}
+
+// "J.", "e.g.": one letter before the full stop. `word` ends with it.
+bool is_abbreviation(std::string_view word) {
+  word = without_last(word);
+  if (word.empty() || letter_kind(last_character(word)) == LetterKind::kNone) return false;
+  word = without_last(word);
+  return word.empty() || word.ends_with('.');
+}
+
+// `word` is valid UTF-8; closing quotes and brackets may follow the end of the sentence.
+bool ends_sentence(std::string_view word) {
+  static constexpr std::u32string_view kClosing = U"\"')]\u00BB\u2019\u201D\u300D\u300F\uFF09";
+  static constexpr std::u32string_view kEnds =
+      U".!?\u2026\u0964\u0965\u061F\u06D4\u3002\uFF01\uFF0E\uFF1F\uFF61";
+  while (!word.empty() && kClosing.find(last_character(word)) != std::u32string_view::npos)
+    word = without_last(word);
+  if (word.empty() || kEnds.find(last_character(word)) == std::u32string_view::npos) return false;
+  return !word.ends_with('.') || !is_abbreviation(word);
+}
+
+void clip(double audio_s, double& start_s, double& end_s) {
+  end_s = std::min(end_s, audio_s);
+  start_s = std::min(start_s, end_s);
+}
+
+void clip(double audio_s, Segment& segment) {
+  clip(audio_s, segment.start_s, segment.end_s);
+  for (Word& word : segment.words) clip(audio_s, word.start_s, word.end_s);
+}
+
+void clip(double audio_s, Event& event) {
+  if (auto* delta = std::get_if<TextDelta>(&event)) clip(audio_s, delta->start_s, delta->end_s);
+  if (auto* done = std::get_if<WordDone>(&event))
+    clip(audio_s, done->word.start_s, done->word.end_s);
+  if (auto* done = std::get_if<SegmentDone>(&event)) clip(audio_s, done->segment);
 }
 
 }  // namespace
@@ -51,154 +112,164 @@ Emission::Emission(const Tokenizer& tokenizer, const EmissionIds& ids, double to
     : tokenizer_(tokenizer), ids_(ids), token_s_(token_s) {}
 
 void Emission::push(std::int32_t token, std::int64_t slot, std::vector<Event>& events) {
-  if (is_text(token)) {
-    if (group_slot_ < 0) {
-      group_slot_ = slot;
-      is_new_group_ = true;
-    }
-    idle_ = 0;
-    const std::string text = utf8_.feed(tokenizer_.bytes(token));
-    tokens_.push_back({token, text_.size()});
-    take(text, slot, events);
-    return;
-  }
+  if (slot <= last_slot_) group_slot_ = -1;  // a new context does not go on with the old one's
+  last_slot_ = slot;
+  if (is_text(token)) return push_text(token, slot, events);
   group_slot_ = -1;
-  if (token == ids_.word) {
-    group_slot_ = slot;
-    is_new_group_ = true;
-  }
-  ++idle_;
-  if (idle_ == kSettleSlots) settle(events);
-  if (static_cast<double>(idle_) * token_s_ >= kPauseS) close_segment(events);
+  if (token == ids_.word) open_group(slot);
+  const std::int64_t idle = slot - last_text_slot_;
+  if (idle >= kSettleSlots) settle(pending_.size(), events);
+  if (static_cast<double>(idle) * token_s_ >= kPauseS) close_segment(events);
 }
 
-void Emission::take(const std::string& text, std::int64_t slot, std::vector<Event>& events) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Character character = next_character(std::string_view(text).substr(at));
-    const std::string_view bytes = std::string_view(text).substr(at, character.length);
-    at += character.length;
-    const bool white = is_white(character.code);
-    if (white && text_.empty()) continue;
-    const std::size_t begin = text_.size();
-    text_ += bytes;
-    if (white) {
-      if (!words_.empty()) words_.back().is_closed = true;
-    } else {
-      add_character(character.code, begin, bytes.size(), events);
-      solid_ = text_.size();
+void Emission::push_text(std::int32_t token, std::int64_t slot, std::vector<Event>& events) {
+  if (group_slot_ < 0 || slot - group_slot_ > kGroupMostSlots) open_group(slot);
+  last_text_slot_ = slot;
+  tokens_.push_back({token, text_.size()});
+  take(utf8_.feed(tokenizer_.bytes(token)), slot, events);
+}
+
+void Emission::open_group(std::int64_t slot) {
+  group_slot_ = slot;
+  is_group_empty_ = true;
+}
+
+void Emission::take(std::string_view text, std::int64_t slot, std::vector<Event>& events) {
+  while (!text.empty()) {
+    const Utf8Character character = next_character(text);
+    const std::string_view bytes = text.substr(0, character.length);
+    text.remove_prefix(character.length);
+    if (!is_white(character.code)) {
+      add_character(character.code, bytes, events);
+    } else if (!text_.empty()) {
+      text_ += bytes;
     }
     last_code_ = character.code;
   }
-  post_delta(slot, events);
-}
-
-void Emission::add_character(char32_t code, std::size_t begin, std::size_t length,
-                             std::vector<Event>& events) {
-  const bool grows = !words_.empty() && !words_.back().is_closed;
-  // Scripts without spaces: every group is a word of its own.
-  const bool is_cut = is_new_group_ && is_cjk(code) && is_cjk(last_code_);
-  if (!grows || is_cut) {
-    if (is_new_group_) settle(events);
-    words_.push_back({begin, begin, 0, false});
-  }
-  is_new_group_ = false;
-  words_slot_ = group_slot_;
-  OpenWord& word = words_.back();
-  word.end = begin + length;
-  ++word.characters;
-}
-
-void Emission::post_delta(std::int64_t slot, std::vector<Event>& events) {
-  // White space at the end may turn out to be the end.
-  if (solid_ <= posted_) return;
-  events.push_back(
-      TextDelta{text_.substr(posted_, solid_ - posted_), end_s(slot) - token_s_, end_s(slot)});
+  // White space at the end waits: it may turn out to be the text's.
+  if (solid_ == posted_) return;
+  const double end = end_s(slot);
+  events.push_back(TextDelta{text_.substr(posted_, solid_ - posted_), end - token_s_, end});
   posted_ = solid_;
 }
 
-void Emission::settle(std::vector<Event>& events) {
-  if (words_.empty()) return;
-  const double end = std::max(end_s(words_slot_), last_end_s_);
-  double wanted = 0;
-  std::int64_t characters = 0;
-  for (const OpenWord& word : words_) {
-    wanted += guessed_s(word.characters);
-    characters += word.characters;
-  }
-  const double start = std::max(last_end_s_, end - wanted);
-  std::int64_t passed = 0;
-  std::vector<OpenWord> words;
-  words.swap(words_);
-  for (const OpenWord& open : words) {
-    Word word;
-    word.start_s =
-        start + (end - start) * static_cast<double>(passed) / static_cast<double>(characters);
-    passed += open.characters;
-    word.end_s =
-        start + (end - start) * static_cast<double>(passed) / static_cast<double>(characters);
-    word.text = text_.substr(open.begin, open.end - open.begin);
-    add_to_segment(word, open.begin, open.end, events);
-  }
-  last_end_s_ = end;
+bool Emission::is_word_cut_before(char32_t code) const {
+  if (joins_previous(code)) return false;
+  const bool is_wide = is_cjk(code) || is_cjk(last_code_);
+  if (is_group_empty_ && is_wide && (is_cjk(code) || weight_of(code) > 0)) return true;
+  return is_wide_stop(last_code_);
 }
 
-void Emission::add_to_segment(const Word& word, std::size_t begin, std::size_t end,
-                              std::vector<Event>& events) {
-  if (!segment_.words.empty()) {
-    const bool is_pause = word.start_s - segment_.end_s >= kPauseS;
-    const bool is_long =
-        word.end_s - segment_.start_s > kSegmentMostS || end - segment_begin_ > kSegmentMostBytes;
-    if (is_pause || is_long) close_segment(events);
+void Emission::add_character(char32_t code, std::string_view bytes, std::vector<Event>& events) {
+  const std::int64_t weight = weight_of(code);
+  const bool is_after_white = solid_ < text_.size();
+  if (pending_.empty() || is_after_white || is_word_cut_before(code)) {
+    if (is_group_empty_) settle(pending_.size(), events);
+    OpenWord word;
+    word.begin = text_.size();
+    word.is_separate = is_after_white || text_.empty() || (is_cjk(code) && is_cjk(last_code_));
+    word.slot = group_slot_;
+    is_group_empty_ = false;
+    pending_.push_back(word);
+  } else if (is_group_empty_ && weight > 0) {
+    // The word goes on in another group than it began in: those before it do not wait for it.
+    settle(pending_.size() - 1, events);
+    pending_.back().slot = group_slot_;
+    is_group_empty_ = false;
+  }
+  text_ += bytes;
+  solid_ = text_.size();
+  OpenWord& word = pending_.back();
+  word.end = solid_;
+  ++word.characters;
+  word.weight += weight;
+}
+
+void Emission::settle(std::size_t count, std::vector<Event>& events) {
+  if (count == 0) return;
+  const double end = std::max(end_s(pending_.front().slot), last_end_s_);
+  double guess = 0;
+  for (std::size_t i = 0; i < count; ++i) guess += guessed_s(pending_[i].weight);
+  // A word ends anywhere in its slot, half a slot before the slot's end on average.
+  const double start = std::max(last_end_s_, end - token_s_ / 2 - guess);
+  double passed = 0;
+  last_end_s_ = start;
+  for (std::size_t i = 0; i < count; ++i) {
+    const OpenWord& open = pending_[i];
+    passed += guessed_s(open.weight);
+    Word word;
+    word.start_s = last_end_s_;
+    word.end_s = i + 1 == count ? end : start + (end - start) * (passed / guess);
+    word.text = text_.substr(open.begin, open.end - open.begin);
+    last_end_s_ = word.end_s;
+    add_to_segment(open, std::move(word), events);
+  }
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void Emission::add_to_segment(const OpenWord& open, Word word, std::vector<Event>& events) {
+  const auto between = static_cast<std::int64_t>(open.begin > segment_end_);
+  if (!segment_.words.empty() && open.is_separate) {
+    const std::int64_t characters = segment_characters_ + between + open.characters;
+    if (word.start_s - segment_.end_s >= kPauseS || word.end_s - segment_.start_s > kSegmentMostS ||
+        characters > kSegmentMostCharacters)
+      close_segment(events);
   }
   if (segment_.words.empty()) {
-    segment_begin_ = begin;
+    segment_begin_ = open.begin;
     segment_.start_s = word.start_s;
+    is_segment_separate_ = open.is_separate;
+    segment_characters_ = open.characters;
+  } else {
+    segment_characters_ += between + open.characters;
   }
-  segment_end_ = end;
+  segment_end_ = open.end;
   segment_.end_s = word.end_s;
+  const bool is_end = ends_sentence(word.text);
   segment_.words.push_back(word);
-  events.push_back(WordDone{word});
-  if (ends_sentence(word.text)) close_segment(events);
+  events.push_back(WordDone{std::move(word)});
+  if (is_end) close_segment(events);
 }
 
 void Emission::close_segment(std::vector<Event>& events) {
   if (segment_.words.empty()) return;
-  segment_.text = text_.substr(segment_begin_, segment_end_ - segment_begin_);
-  const auto next = std::find_if(tokens_.begin(), tokens_.end(), [&](const TextToken& token) {
+  const auto next = std::find_if(tokens_.begin(), tokens_.end(), [this](const TextToken& token) {
     return token.begin >= segment_end_;
   });
   for (auto token = tokens_.begin(); token != next; ++token) segment_.tokens.push_back(token->id);
   tokens_.erase(tokens_.begin(), next);
-  segments_.push_back(segment_);
-  events.push_back(SegmentDone{std::move(segment_)});
-  segment_ = {};
+  segment_.text = text_.substr(segment_begin_, segment_end_ - segment_begin_);
+  if (is_segment_separate_ || segments_.empty()) {
+    segments_.push_back(segment_);
+    closed_begin_ = segment_begin_;
+  } else {
+    // It goes on with the last word of one that was posted. Apart they would read as two words.
+    Segment& last = segments_.back();
+    last.end_s = segment_.end_s;
+    last.text = text_.substr(closed_begin_, segment_end_ - closed_begin_);
+    last.tokens.insert(last.tokens.end(), segment_.tokens.begin(), segment_.tokens.end());
+    last.words.insert(last.words.end(), segment_.words.begin(), segment_.words.end());
+  }
+  events.push_back(SegmentDone{std::exchange(segment_, {})});
 }
 
 Transcript Emission::finish(double audio_s, std::vector<Event>& events) {
-  const std::int64_t slot = std::max<std::int64_t>(0, words_slot_);
-  if (group_slot_ < 0) group_slot_ = slot;
-  take(utf8_.finish(), slot, events);
   const std::size_t first = events.size();
-  settle(events);
+  const std::string rest = utf8_.finish();
+  if (group_slot_ < 0) open_group(std::max<std::int64_t>(0, last_text_slot_));
+  take(rest, std::max<std::int64_t>(0, last_text_slot_), events);
+  settle(pending_.size(), events);
+  // White space behind the last word belongs to its segment as far as ids go.
+  for (TextToken& token : tokens_) token.begin = 0;
   close_segment(events);
-  const auto clip = [&](auto& span) {
-    span.start_s = std::min(span.start_s, audio_s);
-    span.end_s = std::min(span.end_s, audio_s);
-  };
-  for (std::size_t i = first; i < events.size(); ++i) {
-    if (WordDone* done = std::get_if<WordDone>(&events[i])) clip(done->word);
-    if (SegmentDone* done = std::get_if<SegmentDone>(&events[i])) {
-      clip(done->segment);
-      for (Word& word : done->segment.words) clip(word);
-    }
-  }
   Transcript transcript;
   transcript.text = text_.substr(0, solid_);
   transcript.segments = std::move(segments_);
-  for (Segment& segment : transcript.segments) {
-    clip(segment);
-    for (Word& word : segment.words) clip(word);
+  if (!transcript.segments.empty()) {
+    for (const TextToken& token : tokens_) transcript.segments.back().tokens.push_back(token.id);
   }
+  for (Segment& segment : transcript.segments) clip(audio_s, segment);
+  for (std::size_t i = first; i < events.size(); ++i) clip(audio_s, events[i]);
   return transcript;
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 // Fewer rows of a prompt wait for more, unless they are its last.
 constexpr std::int64_t kPrefillRows = 16;
-// A restart hears this much before the stretch, so that its first word is whole.
+// A restart hears this much before the stretch, so that its first word is whole; never more than
+// the delay, behind which the last text was decided.
 constexpr std::int64_t kLeadTokens = 4;
 // How much of the audio behind the decoder a restart may go back, as a multiple of the guard's
 // patience.
@@ -197,8 +198,9 @@ void VoxtralSession::guard(std::int64_t slot, bool is_text) {
   const std::int64_t heard = slot + schedule_.delay;
   const std::int64_t first = guard_.hear(heard, front_.is_speech(heard), is_text);
   if (first < 0) return;
+  const std::int64_t lead = std::min<std::int64_t>(kLeadTokens, schedule_.delay);
   const std::int64_t row =
-      std::max(schedule_.left_pad + std::max<std::int64_t>(0, first - kLeadTokens), audio_first_);
+      std::max(schedule_.left_pad + std::max<std::int64_t>(0, first - lead), audio_first_);
   warn("blank_rut",
        formatted("somebody spoke for more than %g s and nothing was written; the decoder heard it "
                  "again from a fresh context",
