@@ -113,10 +113,12 @@ void write_reports(const TranscribeFlags& flags, const RunStats& stats, const En
   file.commit();
 }
 
-// What the context can hold: nobody knows how much comes out of another program's decoder.
-double longest_audio_s(const EngineOptions& options) {
+// What the context can hold: nobody knows how much comes out of another program's decoder. A model
+// that hears live holds no more than a window, however much comes.
+void limit_audio(Batch& batch, const EngineOptions& options) {
   const ModelDescription model = describe_model(options);
-  return static_cast<double>(model.context) / model.audio_tokens_per_s;
+  if (!model.is_live)
+    batch.limit_audio(static_cast<double>(model.context) / model.audio_tokens_per_s);
 }
 
 void describe_engine(RunStats& stats, const Engine& engine) {
@@ -125,16 +127,6 @@ void describe_engine(RunStats& stats, const Engine& engine) {
   stats.device = engine.device_name();
   stats.threads = engine.threads();
   stats.memory = engine.memory();
-}
-
-std::unique_ptr<Engine> load(const EngineOptions& options, Terminal& terminal) {
-  constexpr int kNoFile = -1;
-  terminal.progress(kNoFile, options.model, {"load", 0, 0, 0});
-  auto engine = std::make_unique<Engine>(options);
-  if (is_interrupted())
-    fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
-  terminal.leave(kNoFile);
-  return engine;
 }
 
 int transcribe(const TranscribeFlags& flags) {
@@ -171,7 +163,7 @@ int transcribe(const TranscribeFlags& flags) {
   };
   if (batch.is_over() || is_interrupted()) return finish(nullptr);
   options.expected_options = session;
-  if (options.expected_audio_s <= 0) batch.limit_audio(longest_audio_s(options));
+  if (options.expected_audio_s <= 0) limit_audio(batch, options);
   options.slots = static_cast<int>(std::min<std::size_t>(flags.parallel, batch.left()));
   options.profile = flags.profile;
   const std::unique_ptr<Dump> dump =
@@ -179,7 +171,7 @@ int transcribe(const TranscribeFlags& flags) {
   if (dump) options.tap = dump->tap();
 
   const Clock::time_point load_begin = Clock::now();
-  const std::unique_ptr<Engine> engine = load(options, terminal);
+  const std::unique_ptr<Engine> engine = load_engine(options, terminal);
   stats.load_s = seconds_since(load_begin);
   batch.run(*engine, options.slots,
             {engine->name(), flags.temperature, static_cast<std::int32_t>(flags.max_line_chars)});

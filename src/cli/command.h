@@ -13,6 +13,7 @@ struct Command {
 };
 
 extern const Command kTranscribeCommand;
+extern const Command kStreamCommand;
 extern const Command kInfoCommand;
 extern const Command kDevicesCommand;
 

@@ -1,15 +1,19 @@
 // Flags of the engine and what they become.
 #include "cli/engine_flags.h"
 
-#include "cli/model_folder.h"
+#include "base/error.h"
+#include "base/interrupt.h"
 
 namespace verbatim {
 
 void declare(Flags& flags, EngineFlags& to) {
   flags.section("Model");
   flags.text(to.model, "--model", "DIR",
-             "A checkpoint folder as published, with the original or the Hugging Face names. "
-             "Without it, or as nano-vibevoice, the bundled vibevoice-asr-nano.");
+             (std::string("A checkpoint folder as published, with the original or the Hugging Face "
+                          "names, or one of the bundled nano-vibevoice and nano-voxtral. Without "
+                          "it ") +
+              to.preset + ".")
+                 .c_str());
   flags.text(to.tokenizer, "--tokenizer", "FILE",
              "A tokenizer.json to use in place of the folder's own. The Qwen2.5 tokenizer is "
              "bundled for folders that have none.");
@@ -31,7 +35,7 @@ EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model) {
   const BundledFiles bundled = bundled_files(executable_folder());
   if (is_default_model != nullptr) *is_default_model = flags.model.empty();
   EngineOptions options;
-  options.model = model_folder(flags.model, bundled);
+  options.model = model_folder(flags.model, flags.preset, bundled);
   options.tokenizer = flags.tokenizer;
   options.fallback_tokenizer = bundled.tokenizer;
   options.threads = static_cast<int>(flags.threads);
@@ -40,6 +44,16 @@ EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model) {
   options.max_context = flags.max_context;
   options.memory_limit_bytes = flags.memory_limit_bytes;
   return options;
+}
+
+std::unique_ptr<Engine> load_engine(const EngineOptions& options, Terminal& terminal) {
+  constexpr int kNoFile = -1;
+  terminal.progress(kNoFile, options.model, {"load", 0, 0, 0});
+  auto engine = std::make_unique<Engine>(options);
+  if (is_interrupted())
+    fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
+  terminal.leave(kNoFile);
+  return engine;
 }
 
 }  // namespace verbatim

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "cli/flags.h"
+#include "cli/model_folder.h"
+#include "cli/terminal.h"
 #include "engine/engine.h"
 
 namespace verbatim {
 
 struct EngineFlags {
   std::string model;
+  const char* preset = kNanoVibeVoice;  // the bundled model of who gives none
   std::string tokenizer;
   std::int64_t threads = 0;
   std::string isa;
@@ -23,5 +27,8 @@ void declare(Flags& flags, EngineFlags& to);
 
 // Finds the bundled files and fills in what the flags say. is_default_model: no --model was given.
 EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model);
+
+// Loads the model and shows that it does. Throws kCancelled when the user has interrupted it.
+std::unique_ptr<Engine> load_engine(const EngineOptions& options, Terminal& terminal);
 
 }  // namespace verbatim

@@ -22,7 +22,15 @@
 namespace verbatim {
 namespace {
 
-constexpr const Command* kCommands[] = {&kTranscribeCommand, &kInfoCommand, &kDevicesCommand};
+constexpr const Command* kCommands[] = {&kTranscribeCommand, &kStreamCommand, &kInfoCommand,
+                                        &kDevicesCommand};
+
+[[noreturn]] void refuse_command(const std::string& found) {
+  std::string names;
+  for (const Command* const command : kCommands) append_listed(names, command->name);
+  fail(Code::kInvalidArgument, "COMMAND: expected %s or --help, found %s", names.c_str(),
+       found.c_str());
+}
 
 std::string help() {
   std::string text =
@@ -36,14 +44,13 @@ std::string help() {
          "Exit codes: 0 whole, 1 failed, 2 usage, 3 delivered with warnings, 130 interrupted.\n\n"
          "Examples:\n"
          "  verbatim transcribe meeting.wav\n"
+         "  arecord -f S16_LE -r 16000 -t raw | verbatim stream --rate 16000\n"
          "  verbatim info --model ./VibeVoice-ASR\n"
          "  verbatim devices\n";
 }
 
 int run(std::span<const char* const> arguments) {
-  if (arguments.empty())
-    fail(Code::kInvalidArgument,
-         "COMMAND: expected transcribe, info, devices or --help, found nothing");
+  if (arguments.empty()) refuse_command("nothing");
   const std::string_view name = arguments[0];
   if (name == "--help" || name == "-h" || name == "help") {
     write_stdout(help());
@@ -56,8 +63,7 @@ int run(std::span<const char* const> arguments) {
   }
   for (const Command* const command : kCommands)
     if (name == command->name) return command->run(arguments.subspan(1));
-  fail(Code::kInvalidArgument, "COMMAND: expected transcribe, info, devices or --help, found '%s'",
-       arguments[0]);
+  refuse_command("'" + std::string(name) + "'");
 }
 
 // A file that a stream of ours would be taken for must not get its place: what reads or writes a

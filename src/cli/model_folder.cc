@@ -33,22 +33,30 @@ BundledFiles bundled_files(const std::string& executable_folder) {
   for (const char* const below : kModelFolders) {
     const std::filesystem::path folder =
         (std::filesystem::path(executable_folder) / below).lexically_normal();
-    const std::string nano = (folder / "vibevoice-asr-nano").string();
+    const std::string vibevoice = (folder / "vibevoice-asr-nano").string();
+    const std::string voxtral = (folder / "voxtral-realtime-nano").string();
     const std::string tokenizer = (folder / "qwen2.5-tokenizer" / "tokenizer.json").string();
-    if (found.nano.empty() && is_file(nano + "/config.json")) found.nano = nano;
+    if (found.nano_vibevoice.empty() && is_file(vibevoice + "/config.json"))
+      found.nano_vibevoice = vibevoice;
+    if (found.nano_voxtral.empty() && is_file(voxtral + "/params.json"))
+      found.nano_voxtral = voxtral;
     if (found.tokenizer.empty() && is_file(tokenizer)) found.tokenizer = tokenizer;
   }
   return found;
 }
 
-std::string model_folder(const std::string& flag, const BundledFiles& bundled) {
-  if (!flag.empty() && flag != "nano-vibevoice") return flag;
-  if (bundled.nano.empty())
+std::string model_folder(const std::string& flag, const char* preset, const BundledFiles& bundled) {
+  const std::string name = flag.empty() ? preset : flag;
+  const bool is_vibevoice = name == kNanoVibeVoice;
+  if (!is_vibevoice && name != kNanoVoxtral) return name;
+  const std::string& folder = is_vibevoice ? bundled.nano_vibevoice : bundled.nano_voxtral;
+  if (folder.empty())
     fail(Code::kNotFound,
-         "--model: none was given, and the bundled vibevoice-asr-nano is neither in "
-         "../share/verbatim/"
-         "models nor in ../../models beside the executable");
-  return bundled.nano;
+         "--model: %s, and the bundled %s is neither in ../share/verbatim/models nor in "
+         "../../models beside the executable",
+         flag.empty() ? "none was given" : ("'" + flag + "' was given").c_str(),
+         is_vibevoice ? "vibevoice-asr-nano" : "voxtral-realtime-nano");
+  return folder;
 }
 
 std::string nano_notice(const std::string& folder) {

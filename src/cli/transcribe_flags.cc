@@ -69,6 +69,7 @@ void declare_recognition(Flags& flags, TranscribeFlags& to) {
                "With a temperature: draws among the likeliest tokens that have this share.");
   flags.integer(to.max_new_tokens, "--max-new-tokens", "N", {1, 1 << 30},
                 "Ends the answer after so many tokens. Without it as many as the audio can hold.");
+  declare(flags, to.live);
 }
 
 void declare_output(Flags& flags, TranscribeFlags& to) {
@@ -144,6 +145,7 @@ SessionOptions session_options(const TranscribeFlags& flags) {
     options.acoustic_sampling = AcousticSampling::kGaussian;
   if (flags.tail == "ms") options.tail = Tail::kMs;
   if (flags.tail == "hf") options.tail = Tail::kHf;
+  apply(flags.live, options);
   return options;
 }
 

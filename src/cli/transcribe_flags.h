@@ -8,6 +8,7 @@
 #include "audio/source.h"
 #include "cli/engine_flags.h"
 #include "cli/flags.h"
+#include "cli/live_flags.h"
 #include "cli/results.h"
 #include "transcript/options.h"
 
@@ -34,6 +35,7 @@ struct TranscribeFlags {
   double temperature = 0;
   double top_p = 1;
   std::int64_t max_new_tokens = 0;
+  LiveFlags live;
 
   std::vector<std::string> formats;
   std::string output;

@@ -28,11 +28,13 @@ ModelDescription describe_model(const EngineOptions& options) {
   made.parameters = placement.info.parameters;
   made.max_context = placement.info.max_context;
   made.audio_tokens_per_s = placement.info.audio_tokens_per_s;
+  made.is_live = placement.info.live;
   made.sample_rate_hz = placement.info.sample_rate_hz;
   made.weights_bytes = placement.memory.weights;
   made.kv_bytes_per_minute = placement.kv_bytes_per_minute;
+  made.kv_bytes = placement.memory.kv;
   made.arena_bytes = placement.memory.arena;
-  made.context = placement.context;
+  made.context = placement.held;
   made.tokenizer = placement.info.tokenizer;
   made.tokenizer_size = placement.info.tokenizer_size;
   made.vocab_size = placement.info.vocab_size;

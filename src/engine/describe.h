@@ -21,11 +21,13 @@ struct ModelDescription {
   std::int64_t parameters = 0;
   std::int64_t max_context = 0;
   double audio_tokens_per_s = 0;
+  bool is_live = false;  // yields text while it listens
   std::int32_t sample_rate_hz = 0;
   std::size_t weights_bytes = 0;
   double kv_bytes_per_minute = 0;  // of audio, prompt and expected output
+  std::size_t kv_bytes = 0;        // of the caches at the options' context
   std::size_t arena_bytes = 0;     // at the options' context
-  std::int64_t context = 0;        // the context the arena was sized for
+  std::int64_t context = 0;        // positions a cache holds at once, which the arena was sized for
   std::string tokenizer;           // file
   std::int32_t tokenizer_size = 0;
   std::int32_t vocab_size = 0;
