@@ -37,6 +37,7 @@ std::string info_json(const ModelDescription& model) {
          ",\"sample_rate_hz\":" + std::to_string(model.sample_rate_hz) +
          ",\"weights_bytes\":" + std::to_string(model.weights_bytes) +
          ",\"kv_bytes_per_minute\":" + json_number(model.kv_bytes_per_minute) +
+         ",\"kv_bytes\":" + std::to_string(model.kv_bytes) +
          ",\"arena_bytes\":" + std::to_string(model.arena_bytes) +
          ",\"context\":" + std::to_string(model.context) +
          ",\"tokenizer\":" + json_string(model.tokenizer) +
@@ -64,8 +65,9 @@ std::string info_text(const ModelDescription& model) {
   line("device", model.device);
   line("memory of weights", size_text(static_cast<double>(model.weights_bytes)));
   line("kv per minute", size_text(model.kv_bytes_per_minute));
-  line("arena", size_text(static_cast<double>(model.arena_bytes)) +
-                    formatted(" at %lld positions", static_cast<long long>(model.context)));
+  line("kv at most", size_text(static_cast<double>(model.kv_bytes)) +
+                         formatted(", %lld positions", static_cast<long long>(model.context)));
+  line("arena", size_text(static_cast<double>(model.arena_bytes)));
   line("tokenizer", formatted("%s (%d strings for %d rows)", model.tokenizer.c_str(),
                               model.tokenizer_size, model.vocab_size));
   for (const auto& [name, value] : model.sizes) line(name.c_str(), value);

@@ -168,8 +168,9 @@ Placement place(const EngineOptions& options, const Checkpoint& checkpoint, cons
   made.pages = pages_for(made.held) * options.slots;
   made.memory.kv = page * static_cast<std::size_t>(made.pages) + encoder_kv;
   const SessionNeeds minute = model->needs(options.expected_options, 60);
-  made.kv_bytes_per_minute =
-      static_cast<double>(page) * static_cast<double>(minute.positions()) / kPagePositions;
+  made.kv_bytes_per_minute = static_cast<double>(page) *
+                             static_cast<double>(std::min(made.held, minute.positions())) /
+                             kPagePositions;
 
   if (options.memory_limit_bytes == 0 || made.memory.total() <= options.memory_limit_bytes)
     return made;

@@ -218,7 +218,8 @@ bool Replica::decode() {
   const double spent = seconds_since(start);
   for (std::size_t i = 0; i < partners_.size(); ++i) {
     Slot& slot = *partners_[i];
-    const bool step = decode_batch_.spans()[i].phase[0] != '\0';
+    const bool step =
+        decode_batch_.spans()[i].rows == 1 && decode_batch_.items()[i].want != Want::kNothing;
     slot.count(0, step ? 0 : spent, step ? spent : 0, 0);
     guard(slot, [&] { slot.session()->take(decode_batch_); });
   }
