@@ -137,7 +137,7 @@ TEST_P(RestartTest, WhatIsSaidThenHasTheTimesOfTheStretch) {
     EXPECT_NEAR(deltas[i].end_s - deltas[i].start_s, kTokenS, 1e-9);
   }
   const Transcript& transcript = run.transcript();
-  EXPECT_EQ(transcript.text.substr(0, 5), "aaaaa");
+  EXPECT_EQ(transcript.text.substr(0, 9), "a a a a a");
   ASSERT_FALSE(transcript.segments.empty());
   const Segment& first = transcript.segments[0];
   EXPECT_LE(first.start_s, warnings[0].end_s);
@@ -241,7 +241,7 @@ TEST(VoxtralLoop, ARepetitionIsToldOnceAndDecodingGoesOn) {
   run.run(quiet_clip(17), 1280);
   EXPECT_EQ(run.warnings("loop").size(), 1U);
   EXPECT_EQ(run.decisions(), kClipTokens - 39 + 1);
-  EXPECT_EQ(run.transcript().text, std::string(static_cast<std::size_t>(run.decisions()), 'a'));
+  EXPECT_EQ(run.transcript().text.size(), static_cast<std::size_t>(2 * run.decisions() - 1));
 }
 
 TEST(VoxtralLoop, OnlyTextCounts) {

@@ -17,7 +17,7 @@ namespace verbatim::voxtral {
 
 constexpr std::int32_t kStubRate = 16000;
 constexpr std::int32_t kStubPad = 32;
-constexpr std::int32_t kStubText = 1097;  // "a"
+constexpr std::int32_t kStubText = 1261;  // " a", a word of its own
 
 // Bursts of 150 ms every 250 ms between from_s and to_s of a clip: what Vad calls speech.
 inline void add_syllables(std::vector<float>& clip, double from_s, double to_s) {
