@@ -2,6 +2,7 @@
 #include "audio/byte_input.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,11 +37,13 @@ class FileSupply : public ByteSupply {
   std::size_t read(std::span<std::byte> to) override {
     for (;;) {
       if (!size_ && !wait_for_bytes()) return 0;
+      to = to.first(std::min(to.size(), left_));
       const ssize_t count = size_
                                 ? pread(file_, to.data(), to.size(), static_cast<off_t>(position_))
                                 : ::read(file_, to.data(), to.size());
       if (count >= 0) {
         position_ += static_cast<std::uint64_t>(count);
+        if (has_ended_) left_ -= static_cast<std::size_t>(count);
         return static_cast<std::size_t>(count);
       }
       if (errno != EINTR && errno != EAGAIN)
@@ -55,18 +58,29 @@ class FileSupply : public ByteSupply {
   bool wait_for_bytes() {
     pollfd waiting{file_, POLLIN, 0};
     for (;;) {
-      // A pipe that never pauses ends too.
-      if (live_end_ != nullptr && (*live_end_ || is_interrupted())) return false;
+      if (live_end_ != nullptr && !has_ended_ && (*live_end_ || is_interrupted())) {
+        has_ended_ = true;
+        left_ = arrived_bytes();
+      }
+      if (left_ == 0) return false;
       if (poll(&waiting, 1, kInterruptPollMs) > 0) return true;
       if (live_end_ == nullptr && is_interrupted())
         fail(Code::kCancelled, "%s: interrupted", name_.c_str());
     }
   }
 
+  // What a pipe holds, which is bounded; nothing where the system does not tell.
+  std::size_t arrived_bytes() const {
+    int bytes = 0;
+    return ioctl(file_, FIONREAD, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+  }
+
   int file_;
   Descriptor owned_;
   std::string name_;
   const std::atomic<bool>* live_end_;
+  bool has_ended_ = false;
+  std::size_t left_ = ~std::size_t{0};  // bytes until a live end
   std::optional<std::uint64_t> size_;
   std::uint64_t position_ = 0;
 };

@@ -18,8 +18,8 @@ constexpr int kBlocks = 2;  // 80 ms
 
 class PacedSource final : public AudioSource {
  public:
-  PacedSource(std::unique_ptr<AudioSource> source, Pace pace)
-      : source_(std::move(source)), pace_(std::move(pace)) {}
+  PacedSource(std::unique_ptr<AudioSource> source, Pace pace, const std::atomic<bool>& end)
+      : source_(std::move(source)), pace_(std::move(pace)), end_(end) {}
 
   std::int32_t sample_rate_hz() const override { return source_->sample_rate_hz(); }
   std::int32_t channels() const override { return source_->channels(); }
@@ -27,6 +27,7 @@ class PacedSource final : public AudioSource {
   std::vector<AudioNote> notes() const override { return source_->notes(); }
 
   std::size_t read(std::span<float> block) override {
+    if (end_) return 0;
     if (!begin_s_) begin_s_ = pace_.now_s();
     const auto most = static_cast<std::size_t>(sample_rate_hz() * kBlocks / kBlocksPerSecond);
     const std::size_t count = source_->read(block.first(std::min(block.size(), most)));
@@ -40,6 +41,7 @@ class PacedSource final : public AudioSource {
  private:
   std::unique_ptr<AudioSource> source_;
   Pace pace_;
+  const std::atomic<bool>& end_;
   std::optional<double> begin_s_;
   std::int64_t given_ = 0;
 };
@@ -52,8 +54,9 @@ Pace real_pace() {
       [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }};
 }
 
-std::unique_ptr<AudioSource> paced(std::unique_ptr<AudioSource> source, Pace pace) {
-  return std::make_unique<PacedSource>(std::move(source), std::move(pace));
+std::unique_ptr<AudioSource> paced(std::unique_ptr<AudioSource> source, Pace pace,
+                                   const std::atomic<bool>& end) {
+  return std::make_unique<PacedSource>(std::move(source), std::move(pace), end);
 }
 
 }  // namespace verbatim

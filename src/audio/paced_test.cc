@@ -41,7 +41,8 @@ struct FakeClock {
 
 TEST(Paced, EachBlockComesWhenItWouldHaveBeenHeard) {
   FakeClock clock;
-  const auto source = paced(std::make_unique<Ramp>(16000), clock.pace());
+  std::atomic<bool> end{false};
+  const auto source = paced(std::make_unique<Ramp>(16000), clock.pace(), end);
   EXPECT_EQ(source->duration_s(), 1);
   std::vector<float> block(4096);
   std::size_t given = 0;
@@ -56,9 +57,20 @@ TEST(Paced, EachBlockComesWhenItWouldHaveBeenHeard) {
   EXPECT_EQ(source->notes().size(), 1U);
 }
 
+TEST(Paced, ItEndsWhereItIsToldTo) {
+  FakeClock clock;
+  std::atomic<bool> end{false};
+  const auto source = paced(std::make_unique<Ramp>(16000), clock.pace(), end);
+  std::vector<float> block(4096);
+  EXPECT_EQ(source->read(block), 1280U);
+  end = true;
+  EXPECT_EQ(source->read(block), 0U);
+}
+
 TEST(Paced, TimeThatWasLostIsMadeUp) {
   FakeClock clock;
-  const auto source = paced(std::make_unique<Ramp>(160000), clock.pace());
+  std::atomic<bool> end{false};
+  const auto source = paced(std::make_unique<Ramp>(160000), clock.pace(), end);
   std::vector<float> block(1280);
   source->read(block);
   clock.now_s += 1;

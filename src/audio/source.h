@@ -42,9 +42,9 @@ struct AudioRequest {
   std::string ffmpeg;     // the binary; empty: none
   AudioLimits limits;
   int file = -1;  // an open descriptor to read instead of `what`, which then is only its name
-  // Not null: live audio, which may last for ever. A read delivers what is there at once, and the
-  // audio ends once this is set or the program is interrupted, though the pipe says nothing. It
-  // must outlive the source.
+  // Not null: live audio, which may last for ever. A read delivers what is there at once. Once this
+  // is set or the program is interrupted, the audio ends behind what has arrived by then, though
+  // the pipe may say more. It must outlive the source.
   const std::atomic<bool>* live_end = nullptr;
 };
 

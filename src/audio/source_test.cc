@@ -328,7 +328,11 @@ TEST(Source, LiveAudioEndsWhereItIsToldToThoughThePipeSaysNothing) {
   LivePipe pipe(16000);
   pipe.say("abcd");
   EXPECT_EQ(pipe.read(), 2U);
+  pipe.say("efgh");
   pipe.end();
+  EXPECT_EQ(pipe.read(), 2U) << "what has arrived by then is heard";
+  EXPECT_EQ(pipe.read(), 0U);
+  pipe.say("ijkl");
   EXPECT_EQ(pipe.read(), 0U);
   EXPECT_TRUE(pipe.source().notes().empty());
   LivePipe other(16000);

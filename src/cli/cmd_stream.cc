@@ -147,7 +147,7 @@ int stream(const StreamFlags& flags) {
   request.sample_rate_hz = engine->sample_rate_hz();
   if (is_pipe) request.live_end = &end;
   std::unique_ptr<AudioSource> source = open_audio(request);
-  if (flags.realtime) source = paced(std::move(source), real_pace());
+  if (flags.realtime) source = paced(std::move(source), real_pace(), end);
   const bool waits = !is_pipe && !flags.realtime;
   const std::unique_ptr<Stream> stream = engine->open("", session, 0);
   const std::unique_ptr<LiveOutput> output = make_live_output(flags.format, standard_live_sink());

@@ -35,7 +35,7 @@ LivePump::LivePump(std::unique_ptr<AudioSource> source, Stream& stream, std::ato
 
 void LivePump::carry(AudioSource& source) {
   std::vector<float> block(kBlockSamples);
-  while (!end_) {
+  while (!(waits_ && end_)) {
     const std::size_t count = source.read(block);
     if (count == 0) break;
     samples_ += static_cast<std::int64_t>(count);

@@ -15,9 +15,9 @@ namespace verbatim {
 
 class LivePump {
  public:
-  // end: the same flag as the source's AudioRequest::live_end, so that a source that waits for
-  // audio ends too; it must outlive this. waits: the source is in no hurry (a file), and each block
-  // waits for room in the stream.
+  // waits: the source is in no hurry (a file), and each block waits for room in the stream. One
+  // that does not must watch `end` itself (AudioRequest::live_end, paced(), a microphone): it gives
+  // what has arrived by then, and ends. `end` must outlive this.
   LivePump(std::unique_ptr<AudioSource> source, Stream& stream, std::atomic<bool>& end, bool waits);
   // Joins; what has not been read is given up.
   ~LivePump();

@@ -102,10 +102,18 @@ TEST_F(LivePumpTest, AFileWaitsForRoom) {
 
 TEST_F(LivePumpTest, AnEndThatIsAskedForFinishesTheStream) {
   end_ = true;
-  LivePump pump(std::make_unique<Pieces>(16000, std::vector<std::size_t>{10000}), *stream_, end_,
-                false);
+  const LivePump pump(std::make_unique<Pieces>(16000, std::vector<std::size_t>{10000}), *stream_,
+                      end_, true);
   wait_until(is_finished);
   EXPECT_TRUE(mailbox_->pcm.empty());
+}
+
+TEST_F(LivePumpTest, WhatHasArrivedByTheEndIsStillPushed) {
+  end_ = true;
+  const LivePump pump(std::make_unique<Pieces>(16000, std::vector<std::size_t>{10000, 5000}),
+                      *stream_, end_, false);
+  wait_until(is_finished);
+  EXPECT_EQ(mailbox_->pcm.size(), 15000U);
 }
 
 TEST_F(LivePumpTest, NotesOfTheSourceBecomeWarnings) {
