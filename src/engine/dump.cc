@@ -90,7 +90,7 @@ class DumpTap final : public Dump, public Tap {
       tensor.name = name;
       tensor.type = named.dtype == DType::kI32 ? RawType::kI64 : RawType::kF32;
       tensor.shape = is_flat(name, rows) ? std::vector<std::int64_t>{rows * named.cols}
-                                   : std::vector<std::int64_t>{rows, named.cols};
+                                         : std::vector<std::int64_t>{rows, named.cols};
       tensor.bytes = storage.back();
       tensors.push_back(std::move(tensor));
     }
