@@ -110,8 +110,9 @@ void Microphone::hear(std::size_t frames) {
 
 // Everything from before it has been given.
 void Microphone::report_gap() {
-  has_gap_ = is_gone_ = false;
-  setup_.gap({static_cast<double>(given_) / setup_.sample_rate_hz, setup_.now_s() - heard_at_s_});
+  has_gap_ = false;
+  setup_.gap({static_cast<double>(given_) / setup_.sample_rate_hz, setup_.now_s() - heard_at_s_,
+              std::exchange(is_gone_, false)});
   if (resampler_) resampler_.emplace(format_.sample_rate_hz, setup_.sample_rate_hz);
 }
 

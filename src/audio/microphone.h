@@ -43,6 +43,7 @@ struct OpenedCapture {
 struct CaptureGap {
   double at_s = 0;  // of what read() gave
   double length_s = 0;
+  bool was_away = false;  // else the device dropped frames that nobody took in time
 };
 
 struct MicrophoneSetup {

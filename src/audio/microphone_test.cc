@@ -152,6 +152,7 @@ TEST(Microphone, ADeviceThatComesBackIsHeardAgainAndTheGapIsToldNotFilled) {
   EXPECT_EQ(script.opened, 3);
   ASSERT_EQ(script.gaps.size(), 1u);
   EXPECT_DOUBLE_EQ(script.gaps[0].at_s, 0.1);
+  EXPECT_TRUE(script.gaps[0].was_away);
   // Three tries, a second apart.
   EXPECT_NEAR(script.gaps[0].length_s, 3, 0.3);
 }
@@ -180,6 +181,7 @@ TEST(Microphone, EachStretchIsResampledOnItsOwnAtTheRateThatTheDeviceHasThen) {
   EXPECT_EQ(read_all(mic), expected);
   EXPECT_TRUE(script.gone.empty());
   ASSERT_EQ(script.gaps.size(), 1u);
+  EXPECT_FALSE(script.gaps[0].was_away);
   EXPECT_DOUBLE_EQ(script.gaps[0].at_s, 0.1);
 }
 

@@ -143,6 +143,10 @@ class AlsaCapture : public CaptureDevice {
   RawFormat format() const override { return format_; }
 
   Captured read(std::span<std::byte> to, std::chrono::milliseconds wait) override {
+    if (!is_started_) {
+      if (const int error = alsa_.start(pcm_.get()); error < 0) return failed(error);
+      is_started_ = true;
+    }
     const int ready = alsa_.wait(pcm_.get(), static_cast<int>(wait.count()));
     if (ready < 0) return failed(ready);
     const long frames = alsa_.readi(pcm_.get(), to.data(), to.size() / frame_bytes_);
@@ -155,8 +159,10 @@ class AlsaCapture : public CaptureDevice {
  private:
   Captured failed(long error) {
     if (error == -EAGAIN || error == -EINTR) return {};
-    if (error == -EPIPE && alsa_.prepare(pcm_.get()) >= 0 && alsa_.start(pcm_.get()) >= 0)
+    if (error == -EPIPE && is_started_ && alsa_.prepare(pcm_.get()) >= 0) {
+      is_started_ = false;
       return {0, Captured::State::kOverrun, {}};
+    }
     return {0, Captured::State::kGone, alsa_.strerror(static_cast<int>(error))};
   }
 
@@ -164,6 +170,7 @@ class AlsaCapture : public CaptureDevice {
   PcmOwner pcm_;
   RawFormat format_;
   std::size_t frame_bytes_;
+  bool is_started_ = false;
 };
 
 // What could not be set, and ALSA's number for why.
@@ -242,10 +249,6 @@ OpenedCapture open_alsa(const std::string& device, std::int32_t sample_rate_hz) 
   const Refusal refusal = set_up(alsa, pcm.get(), params.get(), format);
   if (refusal.error < 0) {
     refused(formatted("does not grant %s", refusal.what).c_str(), refusal.error);
-    return opened;
-  }
-  if (const int error = alsa.start(pcm.get()); error < 0) {
-    refused("cannot be started", error);
     return opened;
   }
   opened.device = std::make_unique<AlsaCapture>(alsa, std::move(pcm), format);

@@ -10,7 +10,7 @@
 namespace verbatim {
 
 // A device as --device names it: "default", "hw:1,0", or one of asound.conf. Its own rate, unless
-// it captures at this one.
+// it captures at this one. It captures from the first read on.
 OpenedCapture open_alsa(const std::string& device, std::int32_t sample_rate_hz);
 
 struct CaptureName {

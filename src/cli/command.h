@@ -14,6 +14,7 @@ struct Command {
 
 extern const Command kTranscribeCommand;
 extern const Command kStreamCommand;
+extern const Command kMicCommand;
 extern const Command kInfoCommand;
 extern const Command kDevicesCommand;
 

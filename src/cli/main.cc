@@ -22,8 +22,8 @@
 namespace verbatim {
 namespace {
 
-constexpr const Command* kCommands[] = {&kTranscribeCommand, &kStreamCommand, &kInfoCommand,
-                                        &kDevicesCommand};
+constexpr const Command* kCommands[] = {&kTranscribeCommand, &kStreamCommand, &kMicCommand,
+                                        &kInfoCommand, &kDevicesCommand};
 
 [[noreturn]] void refuse_command(const std::string& found) {
   std::string names;
@@ -45,6 +45,7 @@ std::string help() {
          "Examples:\n"
          "  verbatim transcribe meeting.wav\n"
          "  arecord -f S16_LE -r 16000 -t raw | verbatim stream --rate 16000\n"
+         "  verbatim mic --model ./Voxtral-Mini-4B-Realtime\n"
          "  verbatim info --model ./VibeVoice-ASR\n"
          "  verbatim devices\n";
 }
