@@ -10,13 +10,14 @@
 #include "kv/codecs.h"
 #include "models/model.h"
 #include "tests/invariance/nano.h"
+#include "weights/test_values.h"
 
 namespace verbatim {
 namespace {
 
-class AllocationTest : public testing::Test {
+class AllocationTest : public testing::TestWithParam<Nano> {
  protected:
-  AllocationTest() : checkpoint_(Checkpoint::open(kNano)) {
+  AllocationTest() : checkpoint_(Checkpoint::open(GetParam().folder)) {
     DeviceOptions options;
     options.threads = 2;
     options.pin_threads = false;
@@ -25,25 +26,33 @@ class AllocationTest : public testing::Test {
     const Stage load{device_.get(), 0, 1 << 20};
     model_ = recognise_family(checkpoint_).load(checkpoint_, std::span(&load, 1), {});
     stages_ = {{device_.get(), 0, model_->info().kv.layers}};
-    const KvLayout& layout = model_->info().kv;
+  }
+  // Of the decoder, or of an encoder with attention.
+  std::unique_ptr<KvPool> pool(const KvLayout& layout) {
     const int codec = kv_codec("f16");
-    pool_ = std::make_unique<KvPool>(layout, codec, 12,
-                                     device_->allocate(KvPool::storage_bytes(layout, codec, 12)));
+    return std::make_unique<KvPool>(layout, codec, 24,
+                                    device_->allocate(KvPool::storage_bytes(layout, codec, 24)));
+  }
+  // So many input rows of an encoder, in host memory.
+  Tensor input(std::int64_t rows) {
+    values_ = TestValues(2).uniforms(rows * model_->encode_cols(), 0.1F);
+    return host_rows(values_, rows);
   }
 
   Checkpoint checkpoint_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Model> model_;
   std::vector<Stage> stages_;
-  std::unique_ptr<KvPool> pool_;
+  std::vector<float> values_;
 };
 
-TEST_F(AllocationTest, AWarmDecodeAsksForNoMemory) {
+TEST_P(AllocationTest, AWarmDecodeAsksForNoMemory) {
+  const std::unique_ptr<KvPool> pages = pool(model_->info().kv);
   std::vector<std::unique_ptr<KvSequence>> sequences;
   DecodeBatch batch(512);
   const std::vector<RowInput> prompt(60, RowInput{1, {}});
   for (int i = 0; i < 3; ++i) {
-    sequences.push_back(std::make_unique<KvSequence>(*pool_));
+    sequences.push_back(std::make_unique<KvSequence>(*pages));
     ASSERT_TRUE(sequences.back()->reserve(200));
     batch.add(*sequences.back(), prompt, 0, Want::kLogits);
   }
@@ -68,20 +77,24 @@ TEST_F(AllocationTest, AWarmDecodeAsksForNoMemory) {
   EXPECT_EQ(batch.logits(2).size(), static_cast<std::size_t>(model_->info().vocab_size));
 }
 
-TEST_F(AllocationTest, AWarmEncodeAsksForNoMemory) {
-  const std::vector<float> clip = nano_clip("nato-slt");
+TEST_P(AllocationTest, AWarmEncodeAsksForNoMemory) {
+  const std::unique_ptr<KvPool> pages = pool(model_->info().encoder_kv);
+  KvSequence first(*pages), second(*pages);
+  ASSERT_TRUE(first.reserve(500) && second.reserve(500));
   const std::int64_t rows = model_->encode_rows(1);
+  const Tensor values = input(rows);
   const auto states = model_->conv_states(*device_);
   EncodeBatch batch(2);
   std::int64_t position = 0;
   const auto block = [&] {
     const ArenaScope scratch(device_->arena());
     batch.clear(2);
-    const auto first = static_cast<std::size_t>(position % (2 * rows));
-    const Tensor pcm =
-        host_rows(std::span(clip).subspan(first, static_cast<std::size_t>(rows)), rows);
-    batch.add({.rows = pcm, .audio_s = 1, .position = position, .conv = states[0].get()});
-    batch.add({.rows = pcm, .audio_s = 1, .last = true});
+    batch.add({.rows = values,
+               .audio_s = 1,
+               .position = position,
+               .conv = states[0].get(),
+               .kv = &first});
+    batch.add({.rows = values, .audio_s = 1, .last = true, .kv = &second});
     model_->encode(*device_, batch, {});
     position += rows;
   };
@@ -92,17 +105,19 @@ TEST_F(AllocationTest, AWarmEncodeAsksForNoMemory) {
   EXPECT_GT(batch.audio(0).rows, 0);
 }
 
-// Two clips of so many samples encoded at once and two prompts decoded at once; the arena it took.
-std::size_t arena_used(Device& device, const Model& model, KvPool& pool, std::int64_t rows) {
+// Two clips of so many rows encoded at once and two prompts decoded at once; the arena it took.
+std::size_t arena_used(Device& device, const Model& model, KvPool& pool, KvPool& encoder_pool,
+                       const Tensor& values) {
   const Stage stage{&device, 0, model.info().kv.layers};
   const auto states = model.conv_states(device);
-  const std::vector<float> samples(static_cast<std::size_t>(rows), 0.1F);
+  KvSequence encoders[] = {KvSequence(encoder_pool), KvSequence(encoder_pool)};
+  check(encoders[0].reserve(500) && encoders[1].reserve(500), "the pool has room");
   {
     const ArenaScope scratch(device.arena());
     EncodeBatch batch(10);
     batch.add(
-        {.rows = host_rows(samples, rows), .audio_s = 1, .last = true, .conv = states[0].get()});
-    batch.add({.rows = host_rows(samples, rows), .audio_s = 1, .last = true});
+        {.rows = values, .audio_s = 1, .last = true, .conv = states[0].get(), .kv = &encoders[0]});
+    batch.add({.rows = values, .audio_s = 1, .last = true, .kv = &encoders[1]});
     model.encode(device, batch, {});
   }
   KvSequence first(pool);
@@ -116,19 +131,27 @@ std::size_t arena_used(Device& device, const Model& model, KvPool& pool, std::in
   return device.arena().high_water();
 }
 
-TEST_F(AllocationTest, ADryRunAsksForExactlyTheArenaThatIsUsed) {
-  for (const std::int64_t rows : {3200, 24000, 7 * 3200 + 1}) {
+TEST_P(AllocationTest, ADryRunAsksForExactlyTheArenaThatIsUsed) {
+  const std::unique_ptr<KvPool> pages = pool(model_->info().kv);
+  const std::unique_ptr<KvPool> encoder_pages = pool(model_->info().encoder_kv);
+  const std::int64_t frame = model_->encode_rows(0);
+  for (const std::int64_t rows : {frame, 8 * frame, 17 * frame}) {
+    const Tensor values = input(rows);
     DryDevice dry(*device_);
     const Stage load{&dry, 0, 1 << 20};
     const auto model = recognise_family(checkpoint_).load(checkpoint_, std::span(&load, 1), {});
-    KvPool pool(model->info().kv, 1, 12, reserve_addresses(std::size_t{1} << 40));
-    const std::size_t asked = arena_used(dry, *model, pool, rows);
+    KvPool dry_pages(model->info().kv, 1, 24, reserve_addresses(std::size_t{1} << 40));
+    KvPool dry_encoder_pages(model->info().encoder_kv, 1, 24,
+                             reserve_addresses(std::size_t{1} << 40));
+    const std::size_t asked = arena_used(dry, *model, dry_pages, dry_encoder_pages, values);
     device_->set_arena(Arena(device_->allocate(asked)));
-    EXPECT_EQ(arena_used(*device_, *model_, *pool_, rows), asked) << rows;
+    EXPECT_EQ(arena_used(*device_, *model_, *pages, *encoder_pages, values), asked) << rows;
   }
 }
 
-TEST_F(AllocationTest, TheCounterCounts) {
+INSTANTIATE_TEST_SUITE_P(Nano, AllocationTest, testing::Values(kVibeVoiceNano, kVoxtralNano));
+
+TEST(Allocations, TheCounterCounts) {
   const std::int64_t before = counted_allocations();
   const std::vector<float> thing(3);
   EXPECT_EQ(counted_allocations(), before + 1);

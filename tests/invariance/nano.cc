@@ -11,6 +11,10 @@
 namespace verbatim {
 namespace {
 
+std::string word_text(const Word& word) {
+  return formatted(" [%a %a %s]", word.start_s, word.end_s, word.text.c_str());
+}
+
 std::string transcript_text(const Transcript& transcript) {
   std::string text = formatted("%lld prompt rows, %lld tokens\n",
                                static_cast<long long>(transcript.usage.prompt_tokens),
@@ -19,6 +23,7 @@ std::string transcript_text(const Transcript& transcript) {
     text += formatted("%a %a %d %s:", segment.start_s, segment.end_s, segment.speaker,
                       segment.text.c_str());
     for (const std::int32_t token : segment.tokens) text += formatted(" %d", token);
+    for (const Word& word : segment.words) text += word_text(word);
     text += "\n";
   }
   for (const Warning& warning : transcript.warnings) {
@@ -29,8 +34,9 @@ std::string transcript_text(const Transcript& transcript) {
 
 }  // namespace
 
-std::vector<float> nano_clip(const std::string& name, std::size_t block_samples) {
-  return read_clip(std::string(kNano) + "/samples/" + name + ".wav", 24000, block_samples);
+std::vector<float> nano_clip(const Nano& nano, const std::string& name, std::size_t block_samples) {
+  return read_clip(std::string(nano.folder) + "/samples/" + name + ".wav", nano.sample_rate_hz,
+                   block_samples);
 }
 
 void DigestTap::see(std::string_view name, const Tensor& rows, const Spans& spans) {
@@ -62,8 +68,10 @@ std::string first_difference(const DigestTap& a, const DigestTap& b) {
   return "";
 }
 
-EngineOptions nano_options() {
-  return small_options(kNano);
+EngineOptions nano_options(const Nano& nano) {
+  EngineOptions options = small_options(nano.folder);
+  if (nano.folder == kVoxtralNano.folder) options.max_context = 0;  // its windows slide
+  return options;
 }
 
 void push_in_blocks(Engine& engine, Stream& stream, std::span<const float> clip,
@@ -75,8 +83,15 @@ void push_in_blocks(Engine& engine, Stream& stream, std::span<const float> clip,
 }
 
 std::string answer(Stream& stream) {
+  std::string said;
   while (const std::optional<Event> event = stream.next(std::chrono::milliseconds(0))) {
-    if (const Done* done = std::get_if<Done>(&*event)) return transcript_text(done->transcript);
+    if (const TextDelta* delta = std::get_if<TextDelta>(&*event)) {
+      said += formatted("{%a %a %s}", delta->start_s, delta->end_s, delta->text.c_str());
+    }
+    if (const WordDone* done = std::get_if<WordDone>(&*event)) said += word_text(done->word);
+    if (const Done* done = std::get_if<Done>(&*event)) {
+      return said + "\n" + transcript_text(done->transcript);
+    }
     if (const Failed* failed = std::get_if<Failed>(&*event)) return "failed: " + failed->message;
   }
   return "not ended";

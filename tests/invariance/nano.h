@@ -1,9 +1,10 @@
-// What the invariance tests share: recordings of the nano checkpoint, an engine that the test ticks
-// by itself, and a digest of every tensor that the engine shows.
+// What the invariance tests share: recordings of the nano checkpoints, an engine that the test
+// ticks by itself, and a digest of every tensor that the engine shows.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +15,29 @@
 
 namespace verbatim {
 
-constexpr const char* kNano = "models/vibevoice-asr-nano";
+// A bundled checkpoint, one of its recordings, and what is said there.
+struct Nano {
+  const char* folder;
+  std::int32_t sample_rate_hz;
+  const char* clip;
+  const char* words;
+  std::size_t samples(double seconds) const {
+    return static_cast<std::size_t>(seconds * sample_rate_hz + 0.5);
+  }
+};
+constexpr Nano kVibeVoiceNano{"models/vibevoice-asr-nano", 24000, "nato-slt", "alpha bravo"};
+constexpr Nano kVoxtralNano{"models/voxtral-realtime-nano", 16000, "s5_espeak_steph",
+                            "three five today"};
+inline std::ostream& operator<<(std::ostream& to, const Nano& nano) {
+  return to << nano.folder;
+}
 
 // A sample of the checkpoint at its rate, read from its source in blocks of so many samples.
-std::vector<float> nano_clip(const std::string& name, std::size_t block_samples = 4096);
+std::vector<float> nano_clip(const Nano& nano, const std::string& name,
+                             std::size_t block_samples = 4096);
+inline std::vector<float> nano_clip(const Nano& nano) {
+  return nano_clip(nano, nano.clip);
+}
 
 // Every named tensor's bytes in the order of their rows, as one number per name. Rows of a decode
 // step count under a name of their own, as in a dump.
@@ -35,13 +55,13 @@ class DigestTap final : public Tap {
 std::string first_difference(const DigestTap& a, const DigestTap& b);
 
 // One thread, no pinning, ticked by the caller, KV in float32.
-EngineOptions nano_options();
+EngineOptions nano_options(const Nano& nano);
 
 // Pushes the clip in blocks of so many samples, a tick behind each; does not finish it.
 void push_in_blocks(Engine& engine, Stream& stream, std::span<const float> clip,
                     std::size_t block_samples);
-// The transcript of a stream that has ended, down to its token ids, as text to compare; or what it
-// failed with.
+// The transcript of a stream that has ended, down to its token ids, and the pieces and words that
+// it posted on the way, as text to compare; or what it failed with.
 std::string answer(Stream& stream);
 // One clip from beginning to end.
 std::string transcribe(Engine& engine, const SessionOptions& options, std::span<const float> clip,
