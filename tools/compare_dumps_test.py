@@ -32,7 +32,8 @@ class CompareDumps(unittest.TestCase):
         self.write("expected", expected)
         self.write("actual", actual)
         if tolerance is not None:
-            (self.folder / "t.json").write_text(json.dumps({"tolerance": tolerance}))
+            known = tolerance if "tolerances" in tolerance else {"tolerance": tolerance}
+            (self.folder / "t.json").write_text(json.dumps(known))
             flags += ("--tolerance", str(self.folder / "t.json"))
         run = subprocess.run([sys.executable, TOOL, self.folder / "expected", self.folder / "actual", *flags],
                              capture_output=True, text=True, check=False)
@@ -59,6 +60,21 @@ class CompareDumps(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("FAIL speech [2]: max abs diff 0.25 at element 1", text)
         self.assertIn("first divergence is speech", text)
+
+    def test_a_share_of_the_largest_value_is_allowed(self):
+        known = {"tolerances": {"mel": {"max_abs": 0.5}, "from_pcm": {"max_abs_over_largest_value": 0.125}}}
+        expected = {"x": ("F32", "f", [2], [4, 1]), "mel": ("F32", "f", [1, 1], [0])}
+        near = {"x": ("F32", "f", [2], [4, 1.5]), "mel": ("F32", "f", [1, 1], [0.5])}
+        self.assertEqual(self.compare(expected, near, tolerance=known)[0], 0)
+        far = {"x": ("F32", "f", [2], [4, 1.75]), "mel": ("F32", "f", [1, 1], [0.75])}
+        code, text = self.compare(expected, far, tolerance=known)
+        self.assertEqual(code, 1)
+        self.assertIn("2 of 2 tensors differ", text)
+
+    def test_the_last_rows_of_logits_are_compared(self):
+        many = {"logits": ("F32", "f", [3, 1], [9, 1, 2])}
+        self.assertEqual(self.compare(many, {"logits": ("F32", "f", [2, 1], [1, 2])})[0], 0)
+        self.assertEqual(self.compare(many, {"logits": ("F32", "f", [2, 1], [9, 1])})[0], 1)
 
     def test_whole_numbers_must_be_equal(self):
         code, _ = self.compare({"token": ("I64", "q", [1], [7])}, {"token": ("I64", "q", [1], [8])},
