@@ -31,7 +31,9 @@ constexpr double kPauseS = 1;
 constexpr double kSegmentMostS = 10;
 constexpr std::int64_t kSegmentMostCharacters = 84;
 
+// White_Space and the information separators, which the reference strips as well.
 bool is_white(char32_t code) {
+  if (code >= 0x1C && code <= 0x1F) return true;
   const CharacterClass found = character_class(code);
   return found == CharacterClass::kSpace || found == CharacterClass::kNewline;
 }
@@ -57,24 +59,21 @@ bool is_wide_stop(char32_t code) {
   return kStops.find(code) != std::u32string_view::npos;
 }
 
-char32_t last_character(std::string_view text) {
+std::size_t last_begin(std::string_view text) {
   std::size_t begin = text.size() - 1;
   while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) --begin;
-  return next_character(text.substr(begin)).code;
+  return begin;
 }
 
-std::string_view without_last(std::string_view text) {
-  std::string last;
-  append_utf8(last, last_character(text));
-  text.remove_suffix(last.size());
-  return text;
+char32_t last_character(std::string_view text) {
+  return next_character(text.substr(last_begin(text))).code;
 }
 
 // "J.", "e.g.": one letter before the full stop. `word` ends with it.
 bool is_abbreviation(std::string_view word) {
-  word = without_last(word);
+  word = word.substr(0, last_begin(word));
   if (word.empty() || letter_kind(last_character(word)) == LetterKind::kNone) return false;
-  word = without_last(word);
+  word = word.substr(0, last_begin(word));
   return word.empty() || word.ends_with('.');
 }
 
@@ -84,7 +83,7 @@ bool ends_sentence(std::string_view word) {
   static constexpr std::u32string_view kEnds =
       U".!?\u2026\u0964\u0965\u061F\u06D4\u3002\uFF01\uFF0E\uFF1F\uFF61";
   while (!word.empty() && kClosing.find(last_character(word)) != std::u32string_view::npos)
-    word = without_last(word);
+    word = word.substr(0, last_begin(word));
   if (word.empty() || kEnds.find(last_character(word)) == std::u32string_view::npos) return false;
   return !word.ends_with('.') || !is_abbreviation(word);
 }
@@ -116,21 +115,22 @@ void Emission::push(std::int32_t token, std::int64_t slot, std::vector<Event>& e
   last_slot_ = slot;
   if (is_text(token)) return push_text(token, slot, events);
   group_slot_ = -1;
-  if (token == ids_.word) open_group(slot);
+  if (token == ids_.word) open_group(slot, true);
   const std::int64_t idle = slot - last_text_slot_;
   if (idle >= kSettleSlots) settle(pending_.size(), events);
   if (static_cast<double>(idle) * token_s_ >= kPauseS) close_segment(events);
 }
 
 void Emission::push_text(std::int32_t token, std::int64_t slot, std::vector<Event>& events) {
-  if (group_slot_ < 0 || slot - group_slot_ > kGroupMostSlots) open_group(slot);
+  if (group_slot_ < 0 || slot - group_slot_ > kGroupMostSlots) open_group(slot, false);
   last_text_slot_ = slot;
   tokens_.push_back({token, text_.size()});
   take(utf8_.feed(tokenizer_.bytes(token)), slot, events);
 }
 
-void Emission::open_group(std::int64_t slot) {
+void Emission::open_group(std::int64_t slot, bool is_marked) {
   group_slot_ = slot;
+  is_group_marked_ = is_marked;
   is_group_empty_ = true;
 }
 
@@ -171,8 +171,9 @@ void Emission::add_character(char32_t code, std::string_view bytes, std::vector<
     word.slot = group_slot_;
     is_group_empty_ = false;
     pending_.push_back(word);
-  } else if (is_group_empty_ && weight > 0) {
-    // The word goes on in another group than it began in: those before it do not wait for it.
+  } else if (is_group_empty_ && is_group_marked_ && weight > 0) {
+    // What was said of the word is complete only now; those before it were complete before. Pieces
+    // without a mark of their own, and punctuation, are late but say nothing new.
     settle(pending_.size() - 1, events);
     pending_.back().slot = group_slot_;
     is_group_empty_ = false;
@@ -256,7 +257,7 @@ void Emission::close_segment(std::vector<Event>& events) {
 Transcript Emission::finish(double audio_s, std::vector<Event>& events) {
   const std::size_t first = events.size();
   const std::string rest = utf8_.finish();
-  if (group_slot_ < 0) open_group(std::max<std::int64_t>(0, last_text_slot_));
+  if (group_slot_ < 0) open_group(std::max<std::int64_t>(0, last_text_slot_), false);
   take(rest, std::max<std::int64_t>(0, last_text_slot_), events);
   settle(pending_.size(), events);
   // White space behind the last word belongs to its segment as far as ids go.

@@ -53,7 +53,7 @@ class Emission {
   };
 
   void push_text(std::int32_t token, std::int64_t slot, std::vector<Event>& events);
-  void open_group(std::int64_t slot);
+  void open_group(std::int64_t slot, bool is_marked);
   void take(std::string_view text, std::int64_t slot, std::vector<Event>& events);
   void add_character(char32_t code, std::string_view bytes, std::vector<Event>& events);
   bool is_word_cut_before(char32_t code) const;
@@ -75,7 +75,8 @@ class Emission {
   std::int64_t last_slot_ = -1;
   std::int64_t last_text_slot_ = -1;
   std::int64_t group_slot_ = -1;   // of the open group; -1: none
-  bool is_group_empty_ = false;    // no word of the open group yet
+  bool is_group_marked_ = false;   // by a `word`; text without one opens a group as well
+  bool is_group_empty_ = false;    // no word ends with the open group yet
   std::vector<OpenWord> pending_;  // not yet posted; all end in the same slot
   double last_end_s_ = 0;          // of the last posted word
 
