@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "bench/commands.h"
+#include "bench/kv_page.h"
 #include "bench/quiet.h"
 #include "bench/roofline.h"
 #include "cpu/kernel_table.h"
@@ -34,28 +35,6 @@ constexpr Shape kShapes[] = {
     {7, 128, 14336, 1}, {7, 128, 27648, 1},  {4, 128, 14336, 1},  {1, 128, 14336, 1},
 };
 
-// A page of one head as a codec stores it.
-template <typename Codec>
-std::vector<std::byte> make_page(std::int32_t head_dim) {
-  std::vector<std::byte> page(
-      static_cast<std::size_t>(Codec::key_bytes(head_dim) + Codec::value_bytes(head_dim)));
-  std::vector<float> vector(static_cast<std::size_t>(head_dim));
-  for (std::int32_t slot = 0; slot < kPagePositions; ++slot) {
-    for (std::int32_t f = 0; f < head_dim; ++f) {
-      vector[static_cast<std::size_t>(f)] =
-          (static_cast<float>((slot * 37 + f * 11) % 64) - 31.5F) / 32.0F;  // never 0
-    }
-    Codec::store_key(vector.data(), page.data(), slot, head_dim);
-    Codec::store_value(vector.data(), page.data() + Codec::key_bytes(head_dim), slot, head_dim);
-  }
-  return page;
-}
-template <typename... C>
-std::vector<std::byte> make_page(CodecList<C...>, std::size_t codec, std::int32_t head_dim) {
-  std::vector<std::byte> (*const make[])(std::int32_t) = {&make_page<C>...};
-  return make[codec](head_dim);
-}
-
 // This thread's own time, so that a busy machine disturbs less.
 double now_s() {
   timespec now{};
@@ -68,7 +47,7 @@ class AttentionBench {
  public:
   AttentionBench(const KernelTable& table, std::size_t codec, const Shape& shape)
       : table_(table), roofline_(roofline(table.isa)), codec_(codec), shape_(shape) {
-    const std::vector<std::byte> page = make_page(KvCodecs{}, codec, shape.head_dim);
+    const std::vector<std::byte> page = kv_head_page(codec, shape.head_dim);
     page_bytes_ = page.size();
     sequence_pages_ =
         static_cast<std::size_t>((shape.context + kPagePositions - 1) / kPagePositions);

@@ -28,6 +28,19 @@ struct AttentionBenchOptions {
 // Prints attention's share of its ceilings, one KV head on one thread; returns the exit code.
 int bench_attention(const AttentionBenchOptions& options);
 
+struct ModelBenchOptions {
+  std::string shape;  // as model_shapes.h spells them
+  std::string isa;
+  std::string kv = "f16";
+  int threads = 0;  // 0: one per physical core
+  int rounds = 9;   // of all passes, one behind the other
+  bool profile = false;
+  bool json = false;
+};
+
+// Prints what each pass of a whole model takes, beside its floor; returns the exit code.
+int bench_model(const ModelBenchOptions& options);
+
 // The table of that name, the best for an empty one; throws, listing those that run here.
 const KernelTable& table_for(const std::string& isa);
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "bench/peaks.h"
 #include "cpu/linear_cut.h"
 #include "tensor/half.h"
 
@@ -105,35 +107,19 @@ double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) 
 
 // How long `work` multiply-adds would take at the rate of some milliseconds of the loop.
 double KernelBench::run_fma(const KernelCase& one, double work) {
-  constexpr std::int64_t kRounds = 400000;
-  std::vector<std::int64_t> done(static_cast<std::size_t>(one.threads));
-  const Clock::time_point start = Clock::now();
-  pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
-    float values[kLanes + 2];
-    for (int i = 0; i < kLanes + 2; ++i) values[i] = 1.0F / static_cast<float>(i + 2);
-    const std::int64_t rounds = std::strcmp(table_.isa, "scalar") == 0 ? kRounds / 100 : kRounds;
-    done[static_cast<std::size_t>(worker)] = roofline_.fma(rounds, values);
-  });
-  const double seconds = seconds_since(start);
-  double total = 0;
-  for (const std::int64_t count : done) total += static_cast<double>(count);
-  return work * seconds / total;
+  return work / multiply_adds_per_s(roofline_, pool(one.threads));
 }
 
 double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats) {
   std::vector<float> sums(static_cast<std::size_t>(one.threads));
-  const std::size_t part = bytes / static_cast<std::size_t>(one.threads) / 4096 * 4096;
+  std::size_t read = 0;
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < repeats; ++i) {
-    const std::byte* copy = next_copy(bytes);
-    pool(one.threads).parallel_for(one.threads, 1, [&](std::int64_t, std::int64_t, int worker) {
-      const auto index = static_cast<std::size_t>(worker);
-      sums[index] += roofline_.read(copy + index * part, part);
-    });
+    read += read_together(roofline_, pool(one.threads), {next_copy(bytes), bytes}, sums);
   }
-  const double seconds = seconds_since(start) / static_cast<double>(repeats);
+  const double seconds = seconds_since(start);
   check(std::isfinite(sums[0]), "the bytes are finite numbers");
-  return seconds * static_cast<double>(bytes) / static_cast<double>(part * sums.size());
+  return seconds * static_cast<double>(bytes) / static_cast<double>(read);
 }
 
 KernelTimes KernelBench::measure(const KernelCase& one) {

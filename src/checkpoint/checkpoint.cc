@@ -150,6 +150,28 @@ Checkpoint Checkpoint::open(const std::string& folder) {
   return checkpoint;
 }
 
+Checkpoint Checkpoint::of(const std::string& folder, const std::string& config_file,
+                          std::vector<RawTensor> tensors) {
+  check_folder(folder);
+  auto contents = std::make_unique<Contents>();
+  contents->folder = folder;
+  contents->config_file = config_file;
+  std::sort(tensors.begin(), tensors.end(), by_name);
+  check_unique_and_known(folder, {}, tensors);
+  for (const RawTensor& tensor : tensors) {
+    std::int64_t bytes = raw_type_bytes(tensor.type);
+    for (const std::int64_t extent : tensor.shape) bytes *= extent;
+    check(static_cast<std::int64_t>(tensor.bytes.size()) == bytes, "a tensor has all its bytes");
+  }
+  contents->tensors = std::move(tensors);
+  Checkpoint checkpoint(std::move(contents));
+  if (checkpoint.json(config_file) == nullptr) {
+    fail(Code::kNotFound, "%s: no %s in this folder; it is no checkpoint", folder.c_str(),
+         config_file.c_str());
+  }
+  return checkpoint;
+}
+
 Checkpoint::Checkpoint(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
 Checkpoint::~Checkpoint() = default;
 Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;

@@ -34,6 +34,10 @@ class Checkpoint {
   // such folder (kNotFound), no config.json, a missing shard, a header that is truncated, oversized
   // or overlapping, a tensor that is in two files or in none.
   static Checkpoint open(const std::string& folder);
+  // Of tensors whose bytes stand elsewhere and outlive it; `folder` has their config and the other
+  // JSON files. What a benchmark makes, which needs shapes and no file of their size.
+  static Checkpoint of(const std::string& folder, const std::string& config_file,
+                       std::vector<RawTensor> tensors);
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
 

@@ -68,6 +68,39 @@ TEST(Checkpoint, ShardsAreOneListAndNameTheirFile) {
             "model-00002-of-00003.safetensors");
 }
 
+TEST(Checkpoint, TensorsOfMemoryStandBesideAFoldersConfig) {
+  const ScratchFolder folder;
+  folder.write("params.json", R"({"dim":2})");
+  const std::vector<std::byte> bytes(8);
+  const auto tensor = [&](const char* name, std::size_t first, std::int64_t rows) {
+    RawTensor made;
+    made.name = name;
+    made.type = RawType::kBF16;
+    made.shape = {rows, 2};
+    made.bytes = std::span(bytes).subspan(first, static_cast<std::size_t>(4 * rows));
+    return made;
+  };
+  const Checkpoint checkpoint =
+      Checkpoint::of(folder.path(), "params.json", {tensor("b", 2, 1), tensor("a", 0, 2)});
+  ASSERT_EQ(checkpoint.tensors().size(), 2u);
+  EXPECT_EQ(checkpoint.tensors()[0].name, "a");
+  EXPECT_EQ(checkpoint.tensor("b").bytes.data(), bytes.data() + 2);
+  EXPECT_TRUE(checkpoint.config().as_object().contains("dim"));
+  EXPECT_EQ(checkpoint.config_file(), "params.json");
+  checkpoint.release(checkpoint.tensor("b"));  // which nothing maps
+
+  EXPECT_TRUE(contains(
+      message_of(
+          Code::kCorrupt,
+          [&] {
+            Checkpoint::of(folder.path(), "params.json", {tensor("a", 0, 1), tensor("a", 4, 1)});
+          }),
+      "tensor a is in two files"));
+  EXPECT_TRUE(contains(
+      message_of(Code::kNotFound, [&] { Checkpoint::of(folder.path(), "config.json", {}); }),
+      "no config.json"));
+}
+
 TEST(Checkpoint, FindsExactNamesOnly) {
   const ScratchFolder folder;
   write_shards(folder);
