@@ -31,6 +31,13 @@ std::int64_t head_bytes(const CodecOps& ops, std::int32_t head_dim) {
   return ops.key_bytes(head_dim) + ops.value_bytes(head_dim);
 }
 
+// Positions from the first that one of the span's rows sees to the last. A window bounds them for
+// ever, however long the sequence has become.
+std::int64_t seen_positions(const Span& span, const AttentionShape& shape) {
+  const std::int64_t end = span.kv->length() + span.rows;
+  return shape.window > 0 ? std::min(end, shape.window - 1 + span.rows) : end;
+}
+
 }  // namespace
 
 std::size_t CpuDevice::worker_scratch_bytes(std::int64_t positions,
@@ -44,8 +51,7 @@ std::size_t CpuDevice::worker_scratch_bytes(std::int64_t positions,
 std::size_t CpuDevice::attention_scratch_bytes(const Spans& spans,
                                                const AttentionShape& shape) const {
   std::int64_t positions = 0;
-  for (const Span& span : spans.host)
-    positions = std::max(positions, span.kv->length() + span.rows);
+  for (const Span& span : spans.host) positions = std::max(positions, seen_positions(span, shape));
   return worker_scratch_bytes(positions, shape) * static_cast<std::size_t>(pool_.threads());
 }
 
@@ -73,12 +79,19 @@ void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& spa
                              std::byte* scratch) const {
   const KvSequence& kv = *span.kv;
   const CodecOps ops = codec_ops(KvCodecs{}, kv.pool().codec());
+  const auto rows = static_cast<std::int32_t>(
+      std::min<std::int64_t>(table_.attention_rows, span.rows - first_row));
+  const std::int64_t position = kv.length() + first_row;
+  const std::int64_t first_page =
+      shape.window > 0 ? std::max<std::int64_t>(0, position - shape.window + 1) / kPagePositions
+                       : 0;
+  const std::int64_t end_page = (position + rows - 1) / kPagePositions + 1;
+  check(first_page >= kv.first_page(), "no page that a row sees was given back");
   auto* pages = static_cast<const std::byte**>(static_cast<void*>(scratch));
-  for (std::size_t i = 0; i < kv.pages().size(); ++i) {
-    if ((kv.first_page() + static_cast<std::int64_t>(i)) * kPagePositions >=
-        kv.length() + span.rows)
-      break;
-    pages[i] = kv.pool().page(shape.layer, kv.pages()[i]) + head * head_bytes(ops, shape.head_dim);
+  for (std::int64_t page = first_page; page < end_page; ++page) {
+    const std::int32_t id = kv.pages()[static_cast<std::size_t>(page - kv.first_page())];
+    pages[page - first_page] =
+        kv.pool().page(shape.layer, id) + head * head_bytes(ops, shape.head_dim);
   }
   const std::int32_t group = shape.heads / shape.kv_heads;
   const std::int64_t row = span.first_row + first_row;
@@ -88,19 +101,17 @@ void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& spa
   call.q_stride = q.stride;
   call.out = out.f32() + row * out.stride + column;
   call.out_stride = out.stride;
-  call.rows = static_cast<std::int32_t>(
-      std::min<std::int64_t>(table_.attention_rows, span.rows - first_row));
+  call.rows = rows;
   call.group = group;
   call.head_dim = shape.head_dim;
-  call.position = kv.length() + first_row;
+  call.position = position;
   call.window = shape.window;
   call.pages = pages;
-  call.first_page = kv.first_page();
+  call.first_page = first_page;
   // Reference: transformers modeling_qwen2.py, scaling = head_dim ** -0.5.
   call.scale = static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(shape.head_dim)));
-  const std::size_t page_bytes = rounded(
-      (static_cast<std::size_t>(kv.length() + span.rows) / kPagePositions + 2) * sizeof(void*));
-  call.scratch = scratch + page_bytes;
+  call.scratch =
+      scratch + rounded(static_cast<std::size_t>(end_page - first_page) * sizeof(const std::byte*));
   table_.attention[static_cast<std::size_t>(kv.pool().codec())].run(call);
 }
 
@@ -122,8 +133,7 @@ void CpuDevice::do_attention(const Tensor& q, const Tensor& k, const Tensor& v, 
   // A step over a short context is not worth waking a worker for.
   constexpr std::int64_t kWorthIt = 1 << 15;
   std::int64_t keys = 0;
-  for (const Span& span : spans.host)
-    keys += std::int64_t{span.rows} * (span.kv->length() + span.rows);
+  for (const Span& span : spans.host) keys += std::int64_t{span.rows} * seen_positions(span, shape);
   const int hands = keys * q.cols < kWorthIt ? 1 : pool_.threads();
   pool_.parallel_for(hands, 1, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* own = scratch.data + each * static_cast<std::size_t>(worker);
