@@ -146,7 +146,7 @@ std::vector<float> in_blocks(Convolution& conv, const Case& shape, std::span<con
 TEST(DeviceConv1d, FollowsItsDefinitionWithZerosAroundTheClip) {
   const std::unique_ptr<Device> device = cpu_with(2);
   for (const Case& shape : kCases) {
-    for (const WeightFormat* format : weight_formats()) {
+    for (const WeightFormat* format : dense_formats()) {
       Convolution conv(*device, shape, *format);
       // Whole strides, and a ragged end that is filled with zeros; clips shorter than the kernel.
       for (const std::int64_t rows : {1, 2, 3, 5, 24, 77, 301}) {

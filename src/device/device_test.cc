@@ -56,7 +56,7 @@ TEST(OpenDevice, EveryInstructionSetThatRunsHereCanBeChosen) {
 TEST(DeviceEmbed, ARowIsItsTokensRowItsAudioOrTheirSum) {
   const std::unique_ptr<Device> device = cpu_with(2);
   constexpr std::int32_t kWidth = 37;
-  for (const WeightFormat* format : weight_formats()) {
+  for (const WeightFormat* format : dense_formats()) {
     for (const Use use : {Use::kTable, Use::kBoth}) {
       TestPlace place(*device, 1);
       const std::vector<float> table = rounded(*format, TestValues(2).uniforms(20 * kWidth));
@@ -113,7 +113,7 @@ TEST(DevicePick, RowsComeInTheOrderTheyWereAskedFor) {
 TEST(DeviceBest, IsTheLargestOfTheHeadsLogitsAndTheLowestOfEquals) {
   for (const int threads : {1, 3}) {
     const std::unique_ptr<Device> device = cpu_with(threads);
-    for (const WeightFormat* format : weight_formats()) {
+    for (const WeightFormat* format : dense_formats()) {
       TestPlace place(*device, 1);
       std::vector<float> rows = TestValues(9).uniforms(100 * 24);
       // Tokens 30 to 99 are tokens 0 to 29 again: every maximum is met at least twice.
@@ -137,7 +137,7 @@ TEST(DeviceBest, IsTheLargestOfTheHeadsLogitsAndTheLowestOfEquals) {
 
 TEST(DeviceBest, ATiedHeadReadsTheTablesWeight) {
   const std::unique_ptr<Device> device = cpu_with(2);
-  for (const WeightFormat* format : weight_formats()) {
+  for (const WeightFormat* format : dense_formats()) {
     TestPlace place(*device, 1);
     // Rows of equal length: each is nearest to itself.
     std::vector<float> table(16 * 16, -0.25F);

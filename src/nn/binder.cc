@@ -106,6 +106,14 @@ bool Binder::has(std::string_view child) const {
   return checkpoint_.find(name(child)) != nullptr;
 }
 
+Weight Binder::read(const std::string& prefix, std::int32_t out, std::int32_t in,
+                    WeightStorage& storage) const {
+  const Weight weight =
+      recognise_layout(checkpoint_, prefix).read(checkpoint_, prefix, out, in, storage);
+  for (const RawTensor* raw : storage.tensors) claim(raw->name);
+  return weight;
+}
+
 const RawTensor& Binder::claim(const std::string& name) const {
   // Placing the weights of a large checkpoint takes minutes.
   if (is_interrupted())
@@ -151,10 +159,9 @@ Tensor Binder::vector(std::string_view child, std::int32_t size) const {
 Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in, bool bias) const {
   const std::string prefix = name(child);
   Linear made;
-  const WeightFormat& format = recognise_format(checkpoint_, prefix);
-  const RawTensor& raw = claim(prefix + ".weight");
-  made.weight = place(format.read(checkpoint_, prefix, out, in), prefix, Use::kProjection);
-  checkpoint_.release(raw);
+  WeightStorage storage;
+  made.weight = place(read(prefix, out, in, storage), prefix, Use::kProjection);
+  for (const RawTensor* raw : storage.tensors) checkpoint_.release(*raw);
   if (bias) made.bias = at(child).vector("bias", out);
   return made;
 }
@@ -162,10 +169,9 @@ Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in,
 const DeviceWeight* Binder::table(std::string_view child, std::int32_t rows, std::int32_t cols,
                                   Use use) const {
   const std::string prefix = name(child);
-  const WeightFormat& format = recognise_format(checkpoint_, prefix);
-  const RawTensor& raw = claim(prefix + ".weight");
-  const DeviceWeight* made = place(format.read(checkpoint_, prefix, rows, cols), prefix, use);
-  checkpoint_.release(raw);
+  WeightStorage storage;
+  const DeviceWeight* made = place(read(prefix, rows, cols, storage), prefix, use);
+  for (const RawTensor* raw : storage.tensors) checkpoint_.release(*raw);
   return made;
 }
 

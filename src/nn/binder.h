@@ -10,6 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "device/device.h"
+#include "weights/layout.h"
 
 namespace verbatim {
 
@@ -47,6 +48,8 @@ class Binder {
  private:
   struct State;
   const RawTensor& claim(const std::string& name) const;
+  Weight read(const std::string& prefix, std::int32_t out, std::int32_t in,
+              WeightStorage& storage) const;
   const DeviceWeight* place(const Weight& weight, const std::string& name, Use use) const;
 
   const Checkpoint& checkpoint_;

@@ -1,40 +1,55 @@
 // A weight format is a meaning given to bytes: data plus functions without state. decode_row and
-// segment_end are its definition; every kernel of every device is tested against them.
+// segment_end are its definition; every kernel of every device is tested against them. How files
+// store weights of a format is a matter of weights/layout.h.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "tensor/tensor.h"
 
 namespace verbatim {
 
-class Checkpoint;
 struct WeightFormat;
 
+// What a row of activations is when it meets the weight: as it is, or rounded to int8 by one scale
+// a row, max|x| / 127.5.
+enum class Activations : std::uint8_t { kFloat, kInt8PerRow };
+
+// The planes of a quantised weight, whatever file it came from, all of them row-major by output:
+//   0 codes    int4 and nf4: two input features a byte, the even one in the low bits, whole bytes a
+//              row; int4 codes are biased by 8, nf4 codes are indices. int8: a signed byte each.
+//   1 scales   float32 [out, groups], groups = in_features / group rounded up
+//   2 zeros    int8 [out, groups], on the scale of the signed codes; empty: all zero. Of nf4 the
+//              code book, float32 [16].
+//   3 order    int32 [in]: place j of a row holds input feature order[j]; empty: as they come
+// The value at a place is (code - zero) * scale.
 struct Weight {
   const WeightFormat* format = nullptr;
   std::int32_t out_features = 0;
   std::int32_t in_features = 0;
-  // Which is which the format knows: codes, scales, zeros, order.
+  // Input features that share a scale, from a row's first on; 0 where none do (dense formats).
+  std::int32_t group = 0;
+  DType rounded_to = DType::kF32;  // where the format's own reader rounds code times scale
   std::array<std::span<const std::byte>, 4> planes;
 };
 
 struct WeightFormat {
-  const char* name;  // as the log spells it: "bf16"
-  // Input features are summed in one chain of fused multiply-adds from zero; the chain that starts
-  // at `first` ends at the result, and the chains' sums are added in order.
+  const char* name;  // as --quant and the log spell it: "bf16", "nf4", "int4", "w8a8"
+  Activations activations = Activations::kFloat;
+  // Input features (places, where there is an order) are summed in one chain of fused multiply-adds
+  // from zero; the chain that starts at `first` ends at the result: after a group, and at latest
+  // after 256. A chain's sum is multiplied by the group's scale, and the chains are added in order.
   std::int32_t (*segment_end)(const Weight&, std::int32_t first);
-  // Does the checkpoint hold this format under this prefix ("...q_proj")?
-  bool (*recognise)(const Checkpoint&, std::string_view prefix);
-  // The weight [out, in] under the prefix; its shape is checked by name against what is expected.
-  Weight (*read)(const Checkpoint&, std::string_view prefix, std::int32_t out, std::int32_t in);
-  // Row `row` as float32. out.size() == in_features.
+  // Row `row` as float32, (code - zero) times scale, not rounded again, in the order of the input
+  // features. out.size() == in_features.
   void (*decode_row)(const Weight&, std::int32_t row, std::span<float> out);
-  std::size_t element_bytes;  // of a dense format
+  // The same as the format's own reader widens it, rounded to Weight::rounded_to. Only tests use
+  // it: it must equal the published dequantiser to the bit. Null: decode_row.
+  void (*reference_row)(const Weight&, std::int32_t row, std::span<float> out) = nullptr;
+  std::size_t element_bytes = 0;  // of a dense format; 0: quantised
 };
 
 extern const WeightFormat kFormatF32;
@@ -42,9 +57,7 @@ extern const WeightFormat kFormatF16;
 extern const WeightFormat kFormatBF16;
 
 std::span<const WeightFormat* const> weight_formats();  // weights/registry.cc
-
-// The format under the prefix; throws, naming what the checkpoint holds there, when none fits.
-const WeightFormat& recognise_format(const Checkpoint& checkpoint, std::string_view prefix);
+std::span<const WeightFormat* const> dense_formats();   // those of them whose elements are floats
 
 // A dense weight over bytes that the caller keeps: row-major [out, in].
 Weight dense_weight(const WeightFormat& format, std::span<const std::byte> bytes, std::int32_t out,

@@ -1,10 +1,8 @@
 // The dense formats: f32, f16 and bf16 rows as the checkpoint stores them, [out, in] row-major.
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "base/error.h"
-#include "checkpoint/checkpoint.h"
 #include "tensor/half.h"
 #include "weights/format.h"
 
@@ -13,33 +11,8 @@ namespace {
 
 constexpr std::int32_t kSegment = 256;
 
-std::string weight_name(std::string_view prefix) {
-  return std::string(prefix) + ".weight";
-}
-
 std::int32_t segment_end(const Weight& weight, std::int32_t first) {
   return std::min((first / kSegment + 1) * kSegment, weight.in_features);
-}
-
-template <RawType kType>
-bool recognise(const Checkpoint& checkpoint, std::string_view prefix) {
-  const RawTensor* tensor = checkpoint.find(weight_name(prefix));
-  return tensor != nullptr && tensor->type == kType;
-}
-
-template <RawType kType, const WeightFormat& kFormat>
-Weight read(const Checkpoint& checkpoint, std::string_view prefix, std::int32_t out,
-            std::int32_t in) {
-  const RawTensor& tensor = checkpoint.tensor(weight_name(prefix));
-  if (tensor.type != kType) {
-    fail(Code::kCorrupt, "%s: expected dtype %s, found %s in %s", tensor.name.c_str(),
-         raw_type_name(kType), raw_type_name(tensor.type), tensor.file.c_str());
-  }
-  if (tensor.shape != std::vector<std::int64_t>{out, in}) {
-    fail(Code::kCorrupt, "%s: expected [%d, %d], found %s in %s", tensor.name.c_str(), out, in,
-         shape_text(tensor.shape).c_str(), tensor.file.c_str());
-  }
-  return dense_weight(kFormat, tensor.bytes, out, in);
 }
 
 // The row's bytes; checkpoints do not align them.
@@ -68,20 +41,17 @@ void decode_half(const Weight& weight, std::int32_t row, std::span<float> out) {
 
 const WeightFormat kFormatF32{.name = "f32",
                               .segment_end = segment_end,
-                              .recognise = recognise<RawType::kF32>,
-                              .read = read<RawType::kF32, kFormatF32>,
+
                               .decode_row = decode_f32,
                               .element_bytes = 4};
 const WeightFormat kFormatF16{.name = "f16",
                               .segment_end = segment_end,
-                              .recognise = recognise<RawType::kF16>,
-                              .read = read<RawType::kF16, kFormatF16>,
+
                               .decode_row = decode_half<from_f16>,
                               .element_bytes = 2};
 const WeightFormat kFormatBF16{.name = "bf16",
                                .segment_end = segment_end,
-                               .recognise = recognise<RawType::kBF16>,
-                               .read = read<RawType::kBF16, kFormatBF16>,
+
                                .decode_row = decode_half<from_bf16>,
                                .element_bytes = 2};
 

@@ -7,7 +7,7 @@
 #include "base/scratch_folder.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/write_safetensors.h"
-#include "weights/format.h"
+#include "weights/layout.h"
 #include "weights/test_values.h"
 
 namespace verbatim {
@@ -46,12 +46,20 @@ class OneTensor {
   ScratchFolder folder_;
 };
 
+Weight read(const Checkpoint& checkpoint, std::int32_t out, std::int32_t in) {
+  WeightStorage storage;
+  return recognise_layout(checkpoint, "a.q_proj").read(checkpoint, "a.q_proj", out, in, storage);
+}
+
 TEST(DenseFormats, ACheckpointsRowsDecodeToItsValues) {
-  for (const WeightFormat* format : weight_formats()) {
+  for (const WeightFormat* format : dense_formats()) {
     const OneTensor file("a.q_proj.weight", stored_type(*format), {kOut, kIn}, stored(*format));
     const Checkpoint checkpoint = file.open();
-    EXPECT_EQ(&recognise_format(checkpoint, "a.q_proj"), format);
-    const Weight weight = format->read(checkpoint, "a.q_proj", kOut, kIn);
+    WeightStorage storage;
+    const Weight weight =
+        recognise_layout(checkpoint, "a.q_proj").read(checkpoint, "a.q_proj", kOut, kIn, storage);
+    ASSERT_EQ(storage.tensors.size(), 1U);
+    EXPECT_EQ(storage.tensors[0]->name, "a.q_proj.weight");
     EXPECT_EQ(weight.format, format);
     EXPECT_EQ(weight.out_features, kOut);
     EXPECT_EQ(weight.in_features, kIn);
@@ -66,7 +74,7 @@ TEST(DenseFormats, ACheckpointsRowsDecodeToItsValues) {
 }
 
 TEST(DenseFormats, AlignmentDoesNotChangeValues) {
-  for (const WeightFormat* format : weight_formats()) {
+  for (const WeightFormat* format : dense_formats()) {
     const std::vector<std::byte> bytes = stored(*format);
     for (std::size_t shift = 0; shift < 4; ++shift) {
       std::vector<std::byte> moved(bytes.size() + shift);
@@ -80,7 +88,7 @@ TEST(DenseFormats, AlignmentDoesNotChangeValues) {
 }
 
 TEST(DenseFormats, SegmentsEndAtMultiplesOf256AndAtTheRowsEnd) {
-  for (const WeightFormat* format : weight_formats()) {
+  for (const WeightFormat* format : dense_formats()) {
     for (const std::int32_t in : {1, 255, 256, 257, 3584}) {
       Weight weight;
       weight.format = format;
@@ -104,46 +112,36 @@ TEST(DenseFormats, SegmentsEndAtMultiplesOf256AndAtTheRowsEnd) {
 TEST(DenseFormats, AWrongShapeNamesTensorShapesAndFile) {
   const OneTensor file("a.q_proj.weight", RawType::kF32, {kOut, kIn}, stored(kFormatF32));
   const Checkpoint checkpoint = file.open();
-  EXPECT_EQ(message_of(Code::kCorrupt, [&] { kFormatF32.read(checkpoint, "a.q_proj", kIn, kOut); }),
+  EXPECT_EQ(message_of(Code::kCorrupt, [&] { read(checkpoint, kIn, kOut); }),
             "a.q_proj.weight: expected [5, 3], found [3, 5] in model.safetensors");
   const OneTensor flat("a.q_proj.weight", RawType::kF32, {kOut * kIn}, stored(kFormatF32));
-  EXPECT_EQ(
-      message_of(Code::kCorrupt, [&] { kFormatF32.read(flat.open(), "a.q_proj", kOut, kIn); }),
-      "a.q_proj.weight: expected [3, 5], found [15] in model.safetensors");
+  EXPECT_EQ(message_of(Code::kCorrupt, [&] { read(flat.open(), kOut, kIn); }),
+            "a.q_proj.weight: expected [3, 5], found [15] in model.safetensors");
   const OneTensor deep("a.q_proj.weight", RawType::kF32, {kOut, kIn, 1}, stored(kFormatF32));
-  EXPECT_EQ(
-      message_of(Code::kCorrupt, [&] { kFormatF32.read(deep.open(), "a.q_proj", kOut, kIn); }),
-      "a.q_proj.weight: expected [3, 5], found [3, 5, 1] in model.safetensors");
+  EXPECT_EQ(message_of(Code::kCorrupt, [&] { read(deep.open(), kOut, kIn); }),
+            "a.q_proj.weight: expected [3, 5], found [3, 5, 1] in model.safetensors");
 }
 
-TEST(DenseFormats, AnotherFormatsBytesAreNotRead) {
-  const OneTensor file("a.q_proj.weight", RawType::kBF16, {kOut, kIn}, stored(kFormatBF16));
-  const Checkpoint checkpoint = file.open();
-  EXPECT_FALSE(kFormatF16.recognise(checkpoint, "a.q_proj"));
-  EXPECT_EQ(message_of(Code::kCorrupt, [&] { kFormatF16.read(checkpoint, "a.q_proj", kOut, kIn); }),
-            "a.q_proj.weight: expected dtype F16, found BF16 in model.safetensors");
-}
-
-TEST(RecogniseFormat, AMissingWeightIsNamed) {
+TEST(RecogniseLayout, AMissingWeightIsNamed) {
   const OneTensor file("a.q_proj.bias", RawType::kU8, {1}, std::vector<std::byte>(1));
   EXPECT_TRUE(
-      contains(message_of(Code::kNotFound, [&] { recognise_format(file.open(), "a.q_proj"); }),
+      contains(message_of(Code::kNotFound, [&] { recognise_layout(file.open(), "a.q_proj"); }),
                "a.q_proj.weight: no such tensor in "));
 }
 
-TEST(RecogniseFormat, AnotherDtypeIsNamed) {
+TEST(RecogniseLayout, AnotherDtypeIsNamed) {
   const OneTensor file("a.q_proj.weight", RawType::kI8, {1}, std::vector<std::byte>(1));
-  EXPECT_EQ(message_of(Code::kUnsupported, [&] { recognise_format(file.open(), "a.q_proj"); }),
+  EXPECT_EQ(message_of(Code::kUnsupported, [&] { recognise_layout(file.open(), "a.q_proj"); }),
             "a.q_proj.weight: found dtype I8 in model.safetensors, expected one of the weight "
             "formats f32, f16, bf16");
 }
 
-TEST(RecogniseFormat, QuantisedWeightsAreNamedByWhatIsThere) {
+TEST(RecogniseLayout, QuantisedWeightsAreNamedByWhatIsThere) {
   for (const char* name : {"a.q_proj.weight.absmax", "a.q_proj.qweight", "a.q_proj.weight_packed",
                            "a.q_proj.weight_scale", "a.q_proj.SCB"}) {
     const OneTensor file(name, RawType::kU8, {1}, std::vector<std::byte>(1));
     const std::string message =
-        message_of(Code::kUnsupported, [&] { recognise_format(file.open(), "a.q_proj"); });
+        message_of(Code::kUnsupported, [&] { recognise_layout(file.open(), "a.q_proj"); });
     EXPECT_TRUE(contains(message, std::string("a.q_proj: quantised: found ") + name)) << message;
   }
 }

@@ -1,12 +1,16 @@
-// The weight formats this version reads, and the search for the one a checkpoint holds.
+// The weight formats and the layouts of files this version reads, and the search for the one that a
+// checkpoint holds.
 #include <array>
 #include <string>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "weights/format.h"
+#include "weights/layout.h"
 
 namespace verbatim {
+
+extern const WeightLayout kLayoutDense;
+
 namespace {
 
 // What stands beside or instead of a weight that was quantised, and who writes it.
@@ -38,9 +42,18 @@ std::span<const WeightFormat* const> weight_formats() {
   return kFormats;
 }
 
-const WeightFormat& recognise_format(const Checkpoint& checkpoint, std::string_view prefix) {
-  for (const WeightFormat* format : weight_formats()) {
-    if (format->recognise(checkpoint, prefix)) return *format;
+std::span<const WeightFormat* const> dense_formats() {
+  return weight_formats().first(3);
+}
+
+std::span<const WeightLayout* const> weight_layouts() {
+  static constexpr std::array<const WeightLayout*, 1> kLayouts{&kLayoutDense};
+  return kLayouts;
+}
+
+const WeightLayout& recognise_layout(const Checkpoint& checkpoint, std::string_view prefix) {
+  for (const WeightLayout* layout : weight_layouts()) {
+    if (layout->recognise(checkpoint, prefix)) return *layout;
   }
   const std::string name(prefix);
   for (const Companion& companion : kCompanions) {
