@@ -21,7 +21,8 @@ struct SourceKind {
 constexpr SourceKind kSourceKinds[] = {{is_wav, open_wav}, {is_flac, open_flac}};
 
 std::unique_ptr<ByteInput> open_request(const AudioRequest& request) {
-  if (request.what == "-") return open_input("stdin", std::max(request.file, STDIN_FILENO), request.live_end);
+  if (request.what == "-")
+    return open_input("stdin", std::max(request.file, STDIN_FILENO), request.live_end);
   return open_input(request.what, request.file, request.live_end);
 }
 

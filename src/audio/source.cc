@@ -60,7 +60,8 @@ class MonoReader {
     given_ += count;
     if (given_ > most_) fail_too_long();
     // Who ends live audio before its first sample has made no mistake.
-    if (count == 0 && given_ == 0 && !is_live_) fail(Code::kCorrupt, "%s: holds no audio", name_.c_str());
+    if (count == 0 && given_ == 0 && !is_live_)
+      fail(Code::kCorrupt, "%s: holds no audio", name_.c_str());
     mix(static_cast<std::size_t>(count));
     return std::span(block_).first(static_cast<std::size_t>(count));
   }
