@@ -27,7 +27,8 @@ struct Segment {
 
 // What a reader must know before trusting a result: a code of a closed list ("truncated",
 // "unclosed_json", "times_beyond_audio", "uncovered", "loop", "interrupted", "audio_truncated",
-// "audio_not_finite", "blank_rut", "eos"), a sentence, and where in the audio.
+// "audio_not_finite", "audio_gap", "audio_not_saved", "blank_rut", "eos"), a sentence, and where in
+// the audio.
 struct Warning {
   const char* code = "";
   std::string message;
