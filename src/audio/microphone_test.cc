@@ -45,7 +45,7 @@ class ScriptedDevice : public CaptureDevice {
     script_.now_s += kBlockS;
     Step& step = script_.steps.front();
     const std::size_t bytes = std::min(to.size(), step.samples.size() * sizeof(float));
-    std::memcpy(to.data(), step.samples.data(), bytes);
+    if (bytes > 0) std::memcpy(to.data(), step.samples.data(), bytes);
     const std::size_t samples = bytes / sizeof(float);
     step.samples.erase(step.samples.begin(),
                        step.samples.begin() + static_cast<std::ptrdiff_t>(samples));

@@ -12,6 +12,7 @@
 
 #include "audio/source.h"
 #include "audio/wav_header.h"
+#include "base/file.h"
 #include "base/scratch_folder.h"
 
 namespace verbatim {
@@ -46,6 +47,7 @@ TEST(WavWriter, TheFileIsWholeAfterEachBlock) {
   for (const std::size_t size : {1u, 1999u, 3000u}) {
     ASSERT_TRUE(writer.append(std::span(all).subspan(written, size)));
     written += size;
+    EXPECT_EQ(read_file(path, 100000).substr(0, 94), float_wav_header(24000, written * 4));
     const std::vector<float> back = read_back(path, 24000);
     EXPECT_EQ(back,
               std::vector<float>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(written)));

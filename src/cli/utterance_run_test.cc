@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <thread>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -137,10 +139,14 @@ TEST_F(FollowUtterances, WarningsOfTheSourceAndOfSessionsAreToldWithTheirPlaces)
   warnings_ = {{"loop", "it repeats", 0.25, 0.5}, {"truncated", "it is cut", 0, 0}};
   queue_.warn({"audio_gap", "away", 0, 0});
   const Transcript transcript = follow(run(1));
-  ASSERT_EQ(transcript.warnings.size(), 4u);
-  EXPECT_STREQ(transcript.warnings[0].code, "audio_gap");
-  EXPECT_NEAR(transcript.warnings[1].start_s, 0.9, 0.1);
-  EXPECT_NEAR(transcript.warnings[2].end_s - transcript.warnings[2].start_s, lengths_.at(0), 0.001);
+  std::map<std::string, Warning> by_code;
+  for (const Warning& warning : transcript.warnings) by_code[warning.code] = warning;
+  ASSERT_EQ(by_code.size(), 4u);
+  EXPECT_NEAR(by_code["loop"].start_s, 0.9, 0.1);
+  EXPECT_DOUBLE_EQ(by_code["loop"].end_s - by_code["loop"].start_s, 0.25);
+  EXPECT_NEAR(by_code["truncated"].end_s - by_code["truncated"].start_s, lengths_.at(0), 0.001);
+  // Those of the source are in the times of the recording as they come.
+  EXPECT_EQ(by_code["audio_gap"].start_s, 0);
   EXPECT_TRUE(contains(out_, "\"audio_gap\""));
 }
 
