@@ -1,6 +1,7 @@
 // The subcommands of verbatim-bench.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct ModelBenchOptions {
   std::string shape;  // as model_shapes.h spells them
   std::string isa;
   std::string kv = "f16";
-  int threads = 0;  // 0: one per physical core
-  int rounds = 9;   // of all passes, one behind the other
+  int threads = 0;                     // 0: one per physical core
+  int rounds = 9;                      // of all passes, one behind the other
+  std::vector<std::int64_t> contexts;  // positions before a decoder step; empty: the shape's
+  std::vector<double> encode_s;        // audio of an encoder pass; empty: the shape's
   bool profile = false;
   bool json = false;
 };

@@ -41,6 +41,13 @@ int main(int argc, char** argv) {
   model_command->add_option("--kv", model.kv, "format of the caches: f16 or f32");
   model_command->add_option("--rounds", model.rounds, "times that every pass is run, interleaved")
       ->check(CLI::Range(1, 10000));
+  model_command->add_option("--context", model.contexts, "positions before a step, comma separated")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 20));
+  model_command
+      ->add_option("--encode", model.encode_s, "seconds of an encoder pass, comma separated")
+      ->delimiter(',')
+      ->check(CLI::Range(0.01, 600.0));
   model_command->add_flag("--profile", model.profile, "the time and the floor of every operation");
   model_command->add_flag("--json", model.json, "print JSON");
   CLI11_PARSE(app, argc, argv);

@@ -236,7 +236,10 @@ int bench_model(const ModelBenchOptions& options) {
   setup.threads = options.threads;
   setup.kv = options.kv;
   setup.profile = options.profile;
-  ModelBench bench(model_shape(options.shape), setup);
+  ModelShape shape = model_shape(options.shape);
+  if (!options.contexts.empty()) shape.contexts = options.contexts;
+  if (!options.encode_s.empty()) shape.encode_s = options.encode_s;
+  ModelBench bench(shape, setup);
   const Report report = measure(bench, options.rounds);
   if (options.json) {
     print_json(report, options);

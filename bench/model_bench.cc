@@ -2,6 +2,7 @@
 #include "bench/model_bench.h"
 
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -101,11 +102,12 @@ std::unique_ptr<KvPool> ModelBench::make_pool(const KvLayout& layout, std::int64
 void ModelBench::make_caches(const ModelShape& shape) {
   const ModelInfo& info = model_->info();
   const std::int64_t prompt = model_->needs({}, kClipS).prompt_rows;
+  std::set<std::int64_t> contexts(shape.contexts.begin(), shape.contexts.end());
+  contexts.insert(0);  // before the prompt
   std::int64_t positions = 0;
-  for (const std::int64_t context : shape.contexts) positions += paged(context + prompt);
+  for (const std::int64_t context : contexts) positions += paged(context + prompt);
   kv_pool_ = make_pool(info.kv, positions);
-  for (const std::int64_t context : shape.contexts)
-    kv_.push_back(full_cache(*kv_pool_, context, prompt));
+  for (const std::int64_t context : contexts) kv_.push_back(full_cache(*kv_pool_, context, prompt));
   conv_ = model_->conv_states(*device_);
   double longest_s = 0;
   for (const double audio_s : shape.encode_s) longest_s = std::max(longest_s, audio_s);
