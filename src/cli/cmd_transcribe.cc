@@ -173,8 +173,11 @@ int transcribe(const TranscribeFlags& flags) {
   const Clock::time_point load_begin = Clock::now();
   const std::unique_ptr<Engine> engine = load_engine(options, terminal);
   stats.load_s = seconds_since(load_begin);
-  batch.run(*engine, options.slots,
-            {engine->name(), flags.temperature, static_cast<std::int32_t>(flags.max_line_chars)});
+  const WriterOptions writing{.model = engine->name(),
+                              .temperature = flags.temperature,
+                              .max_line_chars = static_cast<std::int32_t>(flags.max_line_chars),
+                              .words = true};
+  batch.run(*engine, options.slots, writing);
   if (dump && batch.exit_code() != kExitFailed && !is_interrupted()) dump->write();
   describe_engine(stats, *engine);
   return finish(engine.get());

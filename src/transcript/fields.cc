@@ -102,6 +102,16 @@ void append_speaker(std::string& json, std::int32_t speaker) {
   }
 }
 
+void append_words(std::string& json, const std::vector<Word>& words, const Usage& usage) {
+  for (const Word& word : words) {
+    if (json.back() != '[') json.push_back(',');
+    json.push_back('{');
+    append_text(json, "word", word.text);
+    append_segment_times(json, segment_times(word.start_s, word.end_s, usage));
+    json.push_back('}');
+  }
+}
+
 void append_usage(std::string& json, const Usage& usage) {
   append_key(json, "usage");
   const std::int64_t ms = rounded_time(usage.audio_s, 3);

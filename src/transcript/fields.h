@@ -41,6 +41,8 @@ void append_segment_times(std::string& json, const SegmentTimes& times);
 // "speaker_id" and "speaker": null where the segment has none.
 void append_speaker_id(std::string& json, std::int32_t speaker);
 void append_speaker(std::string& json, std::int32_t speaker);
+// {"word","start","end"} each, behind a comma but for the first.
+void append_words(std::string& json, const std::vector<Word>& words, const Usage& usage);
 // "usage" in the duration form, and "warnings" when there are any.
 void append_usage(std::string& json, const Usage& usage);
 void append_warnings(std::string& json, const std::vector<Warning>& warnings);

@@ -13,7 +13,7 @@ namespace verbatim {
 
 namespace {
 
-constexpr std::int64_t kLinesPerCue = 2;
+constexpr std::size_t kLinesPerCue = 2;
 constexpr std::int64_t kShortestLine = 4;  // beside the prefix; a smaller limit counts as this
 
 // A piece of text that never breaks.
@@ -62,7 +62,7 @@ std::vector<Line> fill_lines(const std::vector<Atom>& atoms, std::int64_t width,
                              std::int64_t prefix) {
   std::vector<Line> lines;
   for (const Atom& atom : atoms) {
-    const bool first = (static_cast<std::int64_t>(lines.size()) - 1) % kLinesPerCue == 0;
+    const bool first = lines.size() % kLinesPerCue == 1;
     const std::int64_t room = first ? width - prefix : width;
     const std::int64_t needed = atom.characters + (atom.space_before ? 1 : 0);
     if (lines.empty() || lines.back().characters + needed > room) {
@@ -97,27 +97,85 @@ bool shows_speakers(const std::vector<Segment>& segments) {
   return speakers.size() >= 2;
 }
 
+// A stretch of a segment's text and its time: a word, or all of the segment.
+struct Part {
+  std::int64_t characters = 0;
+  std::int64_t start_ms = 0;
+  std::int64_t end_ms = 0;
+};
+
+// `text` is one line.
+std::int64_t count_solid(std::string_view text) {
+  return count_characters(text) - std::count(text.begin(), text.end(), ' ');
+}
+
+// The segment's words, characters counted without blanks; none where they are not its text.
+std::vector<Part> word_parts(const Segment& segment, const Part& whole, std::int64_t solid) {
+  std::vector<Part> parts;
+  std::int64_t counted = 0;
+  for (const Word& word : segment.words) {
+    const std::int64_t characters = count_solid(without_arrows(one_line(word.text)));
+    if (characters == 0) continue;
+    counted += characters;
+    const auto within = [&](double seconds) {
+      return std::clamp(rounded_time(seconds, 3), whole.start_ms, whole.end_ms);
+    };
+    parts.push_back({characters, within(word.start_s), within(word.end_s)});
+  }
+  if (parts.empty() || counted != solid) return {};
+  parts.front().start_ms = whole.start_ms;
+  parts.back().end_ms = whole.end_ms;
+  return parts;
+}
+
+// Where the text between characters `begin` and `end` is in time; both lie within parts in
+// proportion.
+Part part_between(const std::vector<Part>& parts, std::int64_t begin, std::int64_t end) {
+  Part found{end - begin, 0, 0};
+  std::int64_t passed = 0;
+  for (const Part& part : parts) {
+    // In double: length times characters may pass 2^63 only for times no recording has.
+    const auto moment = [&](std::int64_t character) {
+      const double share =
+          static_cast<double>(character - passed) / static_cast<double>(part.characters);
+      const auto length = static_cast<double>(part.end_ms - part.start_ms);
+      return part.start_ms + static_cast<std::int64_t>(std::llround(length * share));
+    };
+    const std::int64_t behind = passed + part.characters;
+    if (begin >= passed && begin < behind) found.start_ms = moment(begin);
+    if (end > passed && end <= behind) found.end_ms = moment(end);
+    passed = behind;
+  }
+  return found;
+}
+
 void append_cues(std::vector<Cue>& cues, const Segment& segment, const std::vector<Line>& lines,
                  std::int32_t speaker) {
-  const std::int64_t start_ms = rounded_time(segment.start_s, 3);
-  const std::int64_t length_ms =
-      std::max<std::int64_t>(0, rounded_time(segment.end_s, 3) - start_ms);
-  std::int64_t total = 0;
-  for (const Line& line : lines) total += line.characters;
-  std::int64_t before = 0;
-  std::int64_t begin_ms = start_ms;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (i % kLinesPerCue == 0) cues.push_back({begin_ms, begin_ms, speaker, {}});
-    cues.back().lines.push_back(lines[i].text);
-    before += lines[i].characters;
-    if (i % kLinesPerCue + 1 == kLinesPerCue || i + 1 == lines.size()) {
-      // In double: length times characters may pass 2^63 only for times no recording has.
-      const double share = static_cast<double>(before) / static_cast<double>(total);
-      const auto end_ms = before == total ? start_ms + length_ms
-                                          : start_ms + static_cast<std::int64_t>(std::llround(
-                                                           static_cast<double>(length_ms) * share));
-      cues.back().end_ms = begin_ms = std::max(end_ms, begin_ms + 1);
+  Part whole{0, rounded_time(segment.start_s, 3), 0};
+  whole.end_ms = std::max(whole.start_ms, rounded_time(segment.end_s, 3));
+  std::int64_t solid = 0;
+  for (const Line& line : lines) {
+    whole.characters += line.characters;
+    solid += count_solid(line.text);
+  }
+  std::vector<Part> parts = word_parts(segment, whole, solid);
+  const bool has_words = !parts.empty();
+  if (!has_words) parts.push_back(whole);
+  std::int64_t passed = 0;
+  std::int64_t last_ms = whole.start_ms;
+  for (std::size_t i = 0; i < lines.size(); i += kLinesPerCue) {
+    Cue cue;
+    cue.speaker = speaker;
+    std::int64_t behind = passed;
+    for (std::size_t j = i; j < std::min(i + kLinesPerCue, lines.size()); ++j) {
+      cue.lines.push_back(lines[j].text);
+      behind += has_words ? count_solid(lines[j].text) : lines[j].characters;
     }
+    const Part part = part_between(parts, passed, behind);
+    cue.start_ms = std::max(part.start_ms, last_ms);
+    cue.end_ms = last_ms = std::max(part.end_ms, cue.start_ms + 1);
+    passed = behind;
+    cues.push_back(std::move(cue));
   }
 }
 

@@ -68,6 +68,59 @@ TEST(Cues, LinesAreEvenAndNoLongerThanTheLimit) {
       "0-4000 |aaaa bbbb |cccc dddd\n4000-8000 |eeee ffff |gggg hhhh\n8000-10000 |iiii jjjj\n");
 }
 
+Segment spoken(std::string text, std::vector<Word> words) {
+  Segment made = segment(words.front().start_s, words.back().end_s, -1, std::move(text));
+  made.words = std::move(words);
+  return made;
+}
+
+TEST(Cues, LongTextIsCutAtWordTimes) {
+  const Segment long_one = spoken("one two --> three. four five", {{0, 1, "one"},
+                                                                   {1, 2, "two"},
+                                                                   {2, 2, "-->"},
+                                                                   {2.5, 3, "three."},
+                                                                   {5, 6, "four"},
+                                                                   {7, 7.5, "five"}});
+  EXPECT_EQ(shown(cues_of({long_one}, 10)), "0-3000 |one two |-> three.\n5000-7500 |four five\n");
+  EXPECT_EQ(shown(cues_of({long_one}, 80)), "0-7500 |one two -> three. four five\n");
+  // The segment's own times are the outer ones, and no word reaches beyond them.
+  Segment wider = long_one;
+  wider.start_s = 0.5;
+  wider.end_s = 7;
+  EXPECT_EQ(shown(cues_of({wider}, 10)), "500-3000 |one two |-> three.\n5000-7000 |four five\n");
+}
+
+TEST(Cues, AWordThatIsCutDividesItsOwnTime) {
+  EXPECT_EQ(
+      shown(cues_of(
+          {spoken("aa bbbbbbbbbbbb c", {{0, 1, "aa"}, {2, 5, "bbbbbbbbbbbb"}, {6, 7, "c"}})}, 4)),
+      "0-3000 |aa |bbbb\n3000-5000 |bbbb |bbbb\n6000-7000 |c\n");
+  EXPECT_EQ(
+      shown(cues_of({spoken("\u4e00\u4e8c\u4e09\u56db\u3002\u4e94\u516d\u4e03\u516b\u4e5d",
+                            {{0, 1, "\u4e00\u4e8c"},
+                             {2, 3, "\u4e09\u56db\u3002"},
+                             {4, 9, "\u4e94\u516d\u4e03\u516b\u4e5d"}})},
+                    4)),
+      "0-6000 |\u4e00\u4e8c\u4e09 |\u56db\u3002\u4e94\u516d\n6000-9000 |\u4e03\u516b\u4e5d\n");
+}
+
+TEST(Cues, WordsThatAreNotTheTextDoNotTimeIt) {
+  const std::vector<Word> words{{0, 1, "one"}, {8, 9, "two"}};
+  const std::string proportional = shown(cues_of({segment(0, 9, -1, "one two four")}, 4));
+  EXPECT_EQ(shown(cues_of({spoken("one two four", words)}, 4)), proportional);
+}
+
+TEST(Cues, WordsThatOverlapGiveCuesThatDoNot) {
+  EXPECT_EQ(shown(cues_of({spoken("aaaa bbbb cccc dddd eeee ffff", {{0, 1, "aaaa"},
+                                                                    {1, 3, "bbbb"},
+                                                                    {2, 2.5, "cccc"},
+                                                                    {2.5, 2.75, "dddd"},
+                                                                    {2.5, 2.5, "eeee"},
+                                                                    {4, 5, "ffff"}})},
+                          4)),
+            "0-3000 |aaaa |bbbb\n3000-3001 |cccc |dddd\n3001-5000 |eeee |ffff\n");
+}
+
 TEST(Cues, EveryLineKeepsTheLimitAndNoWordIsLost) {
   std::string text;
   for (int i = 0; i < 300; ++i)

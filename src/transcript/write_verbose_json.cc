@@ -34,6 +34,16 @@ void append_segment(std::string& json, std::int64_t id, const Segment& segment, 
   json.push_back('}');
 }
 
+// OpenAI's place for words is beside the segments.
+void append_all_words(std::string& json, const Transcript& transcript) {
+  std::string words = "[";
+  for (const Segment& segment : transcript.segments)
+    append_words(words, segment.words, transcript.usage);
+  if (words == "[") return;
+  append_key(json, "words");
+  json += words + "]";
+}
+
 std::string write(const Transcript& transcript, const WriterOptions& options) {
   std::string json = "{";
   append_text(json, "task", "transcribe");
@@ -46,6 +56,7 @@ std::string write(const Transcript& transcript, const WriterOptions& options) {
   for (const Segment& segment : transcript.segments)
     append_segment(json, id++, segment, transcript.usage, options.temperature);
   json.push_back(']');
+  if (options.words) append_all_words(json, transcript);
   append_usage(json, transcript.usage);
   append_warnings(json, transcript.warnings);
   append_key(json, "x_verbatim");

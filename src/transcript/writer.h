@@ -14,6 +14,7 @@ struct WriterOptions {
   std::string model;                 // its name, where a format carries one
   double temperature = 0;            // what was sampled with, where a format carries it
   std::int32_t max_line_chars = 42;  // of a subtitle line, in characters; two lines a cue
+  bool words = false;  // json, verbose_json: word times too, where the transcript has any
 };
 
 struct Writer {

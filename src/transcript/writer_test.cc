@@ -60,6 +60,33 @@ Transcript meeting() {
   return finished(t);
 }
 
+// Of a model that gives word times: text longer than a cue with a pause in it, one segment without
+// words, CJK, a word that needs an escape, and times that end behind the audio.
+Transcript speech() {
+  Transcript t;
+  t.source = "call.flac";
+  t.segments = {
+      segment(
+          0.16, 9.84, -1,
+          "The quick brown fox jumps over the lazy dog while nobody in the whole village looks.",
+          {1001, 1002}),
+      segment(9.84, 11, -1, "[Music]"),
+      segment(11, 12.4, -1, "\u4eca\u5929\u5f88\u597d\u3002\u6211\u4eec\u8d70"),
+      segment(12.4, 13.28, -1, "He said \"no\"."),
+  };
+  t.segments[0].words = {{0.16, 0.3, "The"},      {0.3, 0.64, "quick"},   {0.64, 1.04, "brown"},
+                         {1.04, 1.36, "fox"},     {1.36, 1.76, "jumps"},  {1.76, 2.08, "over"},
+                         {2.08, 2.16, "the"},     {2.16, 2.48, "lazy"},   {2.48, 2.88, "dog"},
+                         {3.4349, 3.76, "while"}, {3.76, 4.48, "nobody"}, {4.48, 4.64, "in"},
+                         {5.5, 5.7, "the"},       {5.7, 6.1, "whole"},    {8.5, 9.2, "village"},
+                         {9.2, 9.84, "looks."}};
+  t.segments[2].words = {{11, 11.6, "\u4eca\u5929\u5f88\u597d\u3002"},
+                         {11.7, 12.4, "\u6211\u4eec\u8d70"}};
+  t.segments[3].words = {{12.4, 12.6, "He"}, {12.6, 12.96, "said"}, {12.96, 13.28, "\"no\"."}};
+  t.usage = {13.2, 40, 160};
+  return finished(t);
+}
+
 WriterOptions options() {
   WriterOptions made;
   made.model = "vibevoice-asr-nano";
@@ -85,6 +112,13 @@ TEST_P(EveryWriter, GivesTheGoldenBytesOfAnEmptyTranscript) {
   const Writer& writer = *GetParam();
   EXPECT_EQ(writer.write(Transcript(), options()),
             golden(std::string("empty.") + writer.extension));
+}
+
+TEST_P(EveryWriter, GivesTheGoldenBytesOfWords) {
+  const Writer& writer = *GetParam();
+  WriterOptions with_words = options();
+  with_words.words = true;
+  EXPECT_EQ(writer.write(speech(), with_words), golden(std::string("speech.") + writer.extension));
 }
 
 TEST_P(EveryWriter, WritesValidUtf8Whatever) {
@@ -155,6 +189,20 @@ TEST(Writers, CtmWritesWordsWhereThereAreAny) {
   EXPECT_EQ(write("ctm", t),
             "call.2024 1 0.50 0.50 no_words\ncall.2024 1 1.00 0.40 Hello\n"
             "call.2024 1 2.25 0.75 you.\n");
+}
+
+TEST(Writers, WordsAreWrittenWhenAskedForAndKnown) {
+  const auto has_words = [](const char* format, const Transcript& t, bool asked) {
+    WriterOptions given = options();
+    given.words = asked;
+    return find_writer(format).write(t, given).find("\"words\"") != std::string::npos;
+  };
+  for (const char* format : {"json", "verbose_json"}) {
+    EXPECT_TRUE(has_words(format, speech(), true));
+    EXPECT_FALSE(has_words(format, speech(), false));
+    // An empty list would say that nobody spoke a word.
+    EXPECT_FALSE(has_words(format, meeting(), true));
+  }
 }
 
 TEST(Writers, NonSpeechIsMarkedInVerboseJson) {
