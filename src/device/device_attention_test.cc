@@ -233,6 +233,29 @@ TEST(DeviceAttention, PagesBehindTheWindowMayBeGivenBack) {
   }
 }
 
+// What a dry run foretold at the first window is enough after days.
+TEST(DeviceAttention, AWindowTakesTheSameScratchHoweverLongItHasSlid) {
+  const std::unique_ptr<Device> device = cpu_with(2);
+  const AttentionShape shape{.heads = 4, .kv_heads = 2, .head_dim = 10, .window = 100};
+  KvPool pool({1, 2, 10}, 0, 6, allocate_host(KvPool::storage_bytes({1, 2, 10}, 0, 6)));
+  KvSequence kv(pool);
+  const auto scratch = [&] {
+    const Span span{.rows = 7, .kv = &kv};
+    return device->attention_scratch_bytes(device->spans(std::span<const Span>(&span, 1)), shape);
+  };
+  std::size_t full = 0;
+  for (std::int64_t length = 0; length < 2'000'000; length += 70) {
+    ASSERT_TRUE(kv.reserve(length + 70));
+    if (length == 140) full = scratch();
+    if (length > 140) {
+      ASSERT_EQ(scratch(), full) << length;
+    }
+    kv.advance(70);
+    kv.drop_before(kv.length() - shape.window + 1);
+  }
+  EXPECT_GT(full, 0U);
+}
+
 TEST(DeviceAttention, AnotherLayersPagesAreLeftAlone) {
   const std::unique_ptr<Device> device = cpu_with(1);
   Sequences sequences(*device, kHeads[0], "f32", 3);
