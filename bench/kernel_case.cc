@@ -96,7 +96,7 @@ double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) 
         cut.part(whole, first, last,
                  scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker)));
   };
-  const std::size_t bytes = one.kernel->packed_bytes(one.shape.out, one.shape.in);
+  const std::size_t bytes = one.kernel->packed_bytes(one.weight());
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < repeats; ++i) {
     whole.packed = next_copy(bytes);
@@ -125,7 +125,7 @@ double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int6
 KernelTimes KernelBench::measure(const KernelCase& one) {
   constexpr std::size_t kLongRead = std::size_t{64} << 20;  // enough that a start costs nothing
   const LinearShape& shape = one.shape;
-  const std::size_t bytes = one.kernel->packed_bytes(shape.out, shape.in);
+  const std::size_t bytes = one.kernel->packed_bytes(one.weight());
   if (is_read_bound(shape)) {
     const auto repeats = static_cast<std::int64_t>((kLongRead + bytes - 1) / bytes);
     const double ceiling_s = run_read(one, bytes, repeats);

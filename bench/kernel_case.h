@@ -19,6 +19,19 @@ struct KernelCase {
   LinearShape shape{};
   int threads = 1;
   std::string group;  // whose mean it belongs to: "512 rows", "encoder", "29 rows", "1 row"
+
+  // Its shape and group, without bytes: a byte a code has one scale for a row, half a byte one for
+  // 128 input features.
+  Weight weight() const {
+    Weight made;
+    made.format = kernel->format;
+    made.out_features = shape.out;
+    made.in_features = shape.in;
+    if (kernel->format->element_bytes == 0) {
+      made.group = kernel->format == &kFormatW8A8 ? shape.in : 128;
+    }
+    return made;
+  }
 };
 
 // Up to eight rows the weights' bytes are the bound, beyond it is arithmetic.

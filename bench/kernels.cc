@@ -50,8 +50,7 @@ std::string mean_name(const Result& result) {
 }
 
 double gigabytes_per_s(const Result& result) {
-  const LinearShape& shape = result.what.shape;
-  return static_cast<double>(result.what.kernel->packed_bytes(shape.out, shape.in)) /
+  return static_cast<double>(result.what.kernel->packed_bytes(result.what.weight())) /
          result.best.kernel_s / 1e9;
 }
 

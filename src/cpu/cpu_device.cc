@@ -67,7 +67,11 @@ const LinearKernel& CpuDevice::kernel_for(const WeightFormat& format) const {
 std::size_t CpuDevice::weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
                                     Use use) const {
   std::size_t bytes = 0;
-  if (use != Use::kTable) bytes += kernel_for(format).packed_bytes(out, in);
+  Weight shape;
+  shape.format = &format;
+  shape.out_features = out;
+  shape.in_features = in;
+  if (use != Use::kTable) bytes += kernel_for(format).packed_bytes(shape);
   if (use != Use::kProjection) {
     bytes += static_cast<std::size_t>(out) * static_cast<std::size_t>(in) * format.element_bytes;
   }
@@ -79,11 +83,12 @@ std::unique_ptr<DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) 
   made->out_features = weight.out_features;
   made->in_features = weight.in_features;
   made->format = weight.format;
+  made->group = weight.group;
+  made->has_zeros = !weight.planes[2].empty();
   made->bytes = weight_bytes(*weight.format, weight.out_features, weight.in_features, use);
   if (use != Use::kTable) {
     made->kernel = &kernel_for(*weight.format);
-    made->packed =
-        allocate_host(made->kernel->packed_bytes(weight.out_features, weight.in_features));
+    made->packed = allocate_host(made->kernel->packed_bytes(weight));
     const LinearKernel& kernel = *made->kernel;
     std::byte* packed = made->packed.data();
     pool_.parallel_for(panel_count(weight.out_features), 1,
@@ -140,7 +145,24 @@ void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& g
   }
 }
 
-void CpuDevice::run_linear(const LinearCall& whole, const LinearKernel& kernel) {
+// Once for all panels and workers.
+void CpuDevice::round_rows(LinearCall& whole) {
+  const std::size_t row_bytes = rounded_row(whole.in_features, whole.group).bytes;
+  const std::size_t bytes = row_bytes * static_cast<std::size_t>(whole.rows);
+  if (rounded_.size() < bytes) rounded_ = allocate_host(bytes);
+  const std::int64_t grain = std::max<std::int64_t>(1, kValuesEach / whole.in_features);
+  pool_.parallel_for(whole.rows, grain, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      table_.round_row(whole.x + r * whole.x_stride, whole.in_features, whole.group,
+                       rounded_.data() + static_cast<std::size_t>(r) * row_bytes);
+    }
+  });
+  whole.rounded = rounded_.data();
+  whole.rounded_stride = static_cast<std::int64_t>(row_bytes);
+}
+
+void CpuDevice::run_linear(LinearCall whole, const LinearKernel& kernel) {
+  if (kernel.format->activations == Activations::kInt8PerRow) round_rows(whole);
   const LinearCut cut = linear_cut(whole, pool_.threads());
   pool_.parallel_for(cut.count, cut.grain, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* scratch =
@@ -156,6 +178,8 @@ LinearCall CpuDevice::linear_call(const Linear& linear, const Epilogue& epilogue
   call.packed = weight.packed.data();
   call.in_features = weight.in_features;
   call.out_features = weight.out_features;
+  call.group = weight.group;
+  call.has_zeros = weight.has_zeros;
   call.y = row_at(out, first_row);
   call.y_stride = out.stride;
   call.bias = linear.bias.empty() ? nullptr : linear.bias.f32();

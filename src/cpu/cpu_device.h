@@ -17,7 +17,9 @@ class CpuWeight final : public DeviceWeight {
  public:
   const LinearKernel* kernel = nullptr;
   Buffer packed;  // panels, when it is used as a projection
-  Weight table;   // rows as stored, when it is used as a table
+  std::int32_t group = 0;
+  bool has_zeros = false;
+  Weight table;  // rows as stored, when it is used as a table
   Buffer table_storage;
 };
 
@@ -59,7 +61,8 @@ class CpuDevice final : public Device {
   // The call for rows of `out` from `first_row` on, but for the rows that go in.
   static LinearCall linear_call(const Linear& linear, const Epilogue& epilogue, const Tensor& out,
                                 std::int64_t first_row);
-  void run_linear(const LinearCall& whole, const LinearKernel& kernel);
+  void run_linear(LinearCall whole, const LinearKernel& kernel);
+  void round_rows(LinearCall& whole);
   void run_frames(const ConvSpan& span, const float* x, std::int64_t first, std::int64_t frames);
   void run_edge(const ConvSpan& span, std::int64_t first, std::int64_t frames);
   void keep_context(const ConvSpan& span);
@@ -74,6 +77,7 @@ class CpuDevice final : public Device {
   DeviceInfo info_;
   ThreadPool pool_;
   Buffer linear_scratch_;    // kLinearScratchBytes for each worker
+  Buffer rounded_;           // rows of activations as int8; grows to the most there were
   std::vector<float> edge_;  // the edge rows of a convolution with their context
   RopeCache rope_angles_;
 };

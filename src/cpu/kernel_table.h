@@ -22,8 +22,13 @@ struct LinearCall {
   const std::byte* packed = nullptr;  // the whole weight as LinearKernel::pack laid it out
   std::int32_t in_features = 0;
   std::int32_t out_features = 0;
+  std::int32_t group = 0;    // Weight::group
+  bool has_zeros = false;    // Weight::planes[2] is not empty
   const float* x = nullptr;  // [rows, in_features], rows may overlap: a stride below in_features
   std::int64_t x_stride = 0;
+  // Of a format with int8 activations, in place of x: rows as round_row made them.
+  const std::byte* rounded = nullptr;
+  std::int64_t rounded_stride = 0;
   std::int64_t rows = 0;
   float* y = nullptr;  // [rows, out_features]; overlaps neither x nor residual
   std::int64_t y_stride = 0;
@@ -41,12 +46,27 @@ constexpr std::size_t kLinearScratchBytes = std::size_t{1} << 19;
 constexpr std::int64_t kStreamRows = 4;
 constexpr std::int64_t kStreamPanels = 4;
 
+// A row that was rounded to int8: a line with its scale s (float32), then int32 sums of its codes
+// by groups, then the codes, signed bytes; both parts filled with zeros to whole lines of 64 bytes.
+struct RoundedRow {
+  std::size_t codes;  // where they begin
+  std::size_t bytes;
+};
+[[gnu::always_inline]] constexpr RoundedRow rounded_row(std::int32_t in, std::int32_t group) {
+  const auto lines = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
+  const auto groups = static_cast<std::size_t>((in + group - 1) / group);
+  const std::size_t codes = 64 + lines(groups * sizeof(std::int32_t));
+  return {codes, codes + lines(static_cast<std::size_t>(in))};
+}
+
 struct LinearKernel {
   const WeightFormat* format;
-  std::size_t (*packed_bytes)(std::int32_t out, std::int32_t in);
+  // Looks at shape, group and which planes there are, not at what is in them.
+  std::size_t (*packed_bytes)(const Weight& weight);
   // Packs panels [panel, panel + panels) of the weight into the whole's memory at `packed`.
   void (*pack)(const Weight& weight, std::int64_t panel, std::int64_t panels, std::byte* packed);
   void (*run)(const LinearCall& call);
+  bool (*can)(const Weight& weight) = nullptr;  // null: it takes every weight of the format
 };
 
 // Depthwise convolution, stride 1: y[t, c] = residual[t, c] + gain[c] * (sum_j x[t + j, c] w[c, j]
@@ -95,6 +115,9 @@ struct KernelTable {
   const char* isa;
   bool (*runs_here)();
   std::span<const LinearKernel> linear;
+  // A row of activations of `in` features as int8, for weights of this group; `to` is 64-byte
+  // aligned and takes rounded_row(in, group).bytes.
+  void (*round_row)(const float* x, std::int32_t in, std::int32_t group, std::byte* to);
   void (*depthwise)(const DepthwiseCall& call);
   std::span<const AttentionKernel> attention;  // in the order of KvCodecs
   std::int32_t attention_rows;                 // query rows a call may have at most

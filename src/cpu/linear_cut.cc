@@ -55,6 +55,7 @@ LinearCall LinearCut::part(const LinearCall& whole, std::int64_t first, std::int
   if (!by_rows) return call;
   call.rows = last - first;
   call.x += first * call.x_stride;
+  if (call.rounded != nullptr) call.rounded += first * call.rounded_stride;
   call.y += first * call.y_stride;
   if (call.residual != nullptr) call.residual += first * call.residual_stride;
   return call;

@@ -4,6 +4,9 @@
 namespace verbatim {
 
 #if defined(__x86_64__)
+namespace avx512vnni {
+extern const KernelTable kTable;
+}
 namespace avx512 {
 extern const KernelTable kTable;
 }
@@ -22,7 +25,7 @@ extern const KernelTable kTable;
 std::span<const KernelTable* const> kernel_tables() {
   static constexpr const KernelTable* kTables[] {
 #if defined(__x86_64__)
-    &avx512::kTable, &avx2::kTable,
+    &avx512vnni::kTable, &avx512::kTable, &avx2::kTable,
 #elif defined(__aarch64__)
     &neon::kTable,
 #endif

@@ -15,7 +15,11 @@ namespace verbatim {
 struct WeightFormat;
 
 // What a row of activations is when it meets the weight: as it is, or rounded to int8 by one scale
-// a row, max|x| / 127.5.
+// a row, s = max|x| / 127.5 (2^-23 where that is 0): q = x / s, clamped to [-128, 127], then
+// rounded to the nearest integer, halves to even. Then a segment is a group, its sum n = sum(code *
+// q) - zero * sum(q) is an exact integer (groups of at most 2^16), and the groups follow each other
+// as total = fma(float(n), scale, total), from zero; the result is total * s, then bias and the
+// rest.
 enum class Activations : std::uint8_t { kFloat, kInt8PerRow };
 
 // The planes of a quantised weight, whatever file it came from, all of them row-major by output:
@@ -55,6 +59,8 @@ struct WeightFormat {
 extern const WeightFormat kFormatF32;
 extern const WeightFormat kFormatF16;
 extern const WeightFormat kFormatBF16;
+extern const WeightFormat kFormatW8A8;
+extern const WeightFormat kFormatW4A8;
 
 std::span<const WeightFormat* const> weight_formats();  // weights/registry.cc
 std::span<const WeightFormat* const> dense_formats();   // those of them whose elements are floats

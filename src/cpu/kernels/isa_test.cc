@@ -21,6 +21,9 @@
 namespace verbatim {
 
 #if defined(__x86_64__)
+namespace avx512vnni {
+extern const LanesProbe kProbe;
+}
 namespace avx512 {
 extern const LanesProbe kProbe;
 }
@@ -42,7 +45,7 @@ namespace {
 std::vector<const LanesProbe*> probes_here() {
   constexpr const LanesProbe* kAll[] {
 #if defined(__x86_64__)
-    &avx512::kProbe, &avx2::kProbe,
+    &avx512vnni::kProbe, &avx512::kProbe, &avx2::kProbe,
 #elif defined(__aarch64__)
     &neon::kProbe,
 #endif

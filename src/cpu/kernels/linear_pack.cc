@@ -62,11 +62,11 @@ std::size_t half_panel_bytes(std::int32_t in) {
 
 }  // namespace
 
-std::size_t f32_packed_bytes(std::int32_t out, std::int32_t in) {
-  return panels_of(out) * f32_panel_bytes(in);
+std::size_t f32_packed_bytes(const Weight& weight) {
+  return panels_of(weight.out_features) * f32_panel_bytes(weight.in_features);
 }
-std::size_t half_packed_bytes(std::int32_t out, std::int32_t in) {
-  return panels_of(out) * half_panel_bytes(in);
+std::size_t half_packed_bytes(const Weight& weight) {
+  return panels_of(weight.out_features) * half_panel_bytes(weight.in_features);
 }
 
 void pack_f32(const Weight& weight, std::int64_t panel, std::int64_t panels, std::byte* packed) {

@@ -9,8 +9,8 @@
 
 namespace verbatim {
 
-std::size_t f32_packed_bytes(std::int32_t out, std::int32_t in);
-std::size_t half_packed_bytes(std::int32_t out, std::int32_t in);  // f16 and bf16
+std::size_t f32_packed_bytes(const Weight& weight);
+std::size_t half_packed_bytes(const Weight& weight);  // f16 and bf16
 
 // Pack panels [panel, panel + panels) of the weight into the whole's memory at `packed`, which is
 // 64-byte aligned; the weight's bytes need no alignment.

@@ -70,7 +70,7 @@ class Runner {
       if (candidate.format == problem.weight.format) kernel_ = &candidate;
     }
     check(kernel_ != nullptr, "the table has the format");
-    packed_ = allocate_host(kernel_->packed_bytes(problem.out, problem.in));
+    packed_ = allocate_host(kernel_->packed_bytes(problem.weight));
     kernel_->pack(problem.weight, 0, panels(), packed_.data());
     y.assign(static_cast<std::size_t>(problem.rows * problem.y_stride()), kUntouched);
   }

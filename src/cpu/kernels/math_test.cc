@@ -155,7 +155,7 @@ std::vector<float> gelu_by(const KernelTable& table, const std::vector<float>& x
   }
   if (f32 == nullptr) return {};
   const Weight weight = dense_weight(kFormatF32, std::as_bytes(std::span(x)), count, 1);
-  const Buffer packed = allocate_host(f32->packed_bytes(count, 1));
+  const Buffer packed = allocate_host(f32->packed_bytes(weight));
   const Buffer scratch = allocate_host(kLinearScratchBytes);
   const float row = 1.0F;
   std::vector<float> y(x.size());

@@ -11,28 +11,33 @@
 #include "cpu/kernels/linear_bf16.h"
 #include "cpu/kernels/linear_f16.h"
 #include "cpu/kernels/linear_f32.h"
+#include "cpu/kernels/linear_int8_run.h"
 #include "cpu/kernels/linear_pack.h"
 #include "cpu/kernels/norm.h"
+#include "cpu/kernels/quantize_rows.h"
 #include "kv/codecs.h"
 
 namespace verbatim {
 
-// One line per weight format.
-template <typename V>
+// One line per weight format. D: how the set multiplies bytes.
+template <typename V, typename D>
 struct LinearKernels {
   static constexpr LinearKernel kAll[]{
       {&kFormatF32, &f32_packed_bytes, &pack_f32, &run_linear<V, F32Panels<V>>},
       {&kFormatF16, &half_packed_bytes, &pack_f16, &run_linear<V, F16Panels<V>>},
       {&kFormatBF16, &half_packed_bytes, &pack_bf16, &run_linear<V, Bf16Panels<V>>},
+      {&kFormatW8A8, &w8a8_packed_bytes, &pack_w8a8, &run_int8<V, D, W8Codes<D>>},
+      {&kFormatW4A8, &w4a8_packed_bytes, &pack_w4a8, &run_int8<V, D, W4Codes<D>>},
   };
 };
 
-template <typename V>
+template <typename V, typename D>
 consteval KernelTable make_table(const char* isa, bool (*runs_here)()) {
   return {
       .isa = isa,
       .runs_here = runs_here,
-      .linear = LinearKernels<V>::kAll,
+      .linear = LinearKernels<V, D>::kAll,
+      .round_row = &round_row<V, D>,
       .depthwise = &Depthwise<V>::run,
       .attention = AttentionKernels<V, KvCodecs>::kAll,
       .attention_rows = kAttentionRows,

@@ -5,9 +5,13 @@
 
 #include <cstdint>
 
-namespace verbatim::avx512 {
+namespace verbatim {
 
-struct Lanes {
+// Isa: a type in the namespace of the set that this is compiled for, so that sets which share these
+// lanes share no code.
+template <typename Isa>
+struct Lanes512 {
+  using Lanes = Lanes512;
   static constexpr int kLanes = 16;
   // Tile sizes of the projections: 26 sums, 2 columns and one broadcast in 32 registers.
   static constexpr int kTileRows = 13;
@@ -80,4 +84,9 @@ struct Lanes {
   }
 };
 
-}  // namespace verbatim::avx512
+namespace avx512 {
+struct Isa;
+using Lanes = Lanes512<Isa>;
+}  // namespace avx512
+
+}  // namespace verbatim

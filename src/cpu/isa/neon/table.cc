@@ -2,6 +2,7 @@
 #include "cpu/kernels/table.h"
 
 #include "cpu/isa/neon/lanes.h"
+#include "cpu/kernels/plain_dots.h"
 
 namespace verbatim::neon {
 namespace {
@@ -13,6 +14,6 @@ bool runs_here() {
 }  // namespace
 
 extern const KernelTable kTable;
-constinit const KernelTable kTable = make_table<Lanes>("neon", &runs_here);
+constinit const KernelTable kTable = make_table<Lanes, PlainDots<Lanes>>("neon", &runs_here);
 
 }  // namespace verbatim::neon

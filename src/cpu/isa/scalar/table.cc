@@ -2,6 +2,7 @@
 #include "cpu/kernels/table.h"
 
 #include "cpu/isa/scalar/lanes.h"
+#include "cpu/kernels/plain_dots.h"
 
 namespace verbatim::scalar {
 namespace {
@@ -13,6 +14,6 @@ bool runs_here() {
 }  // namespace
 
 extern const KernelTable kTable;
-constinit const KernelTable kTable = make_table<Lanes>("scalar", &runs_here);
+constinit const KernelTable kTable = make_table<Lanes, PlainDots<Lanes>>("scalar", &runs_here);
 
 }  // namespace verbatim::scalar
