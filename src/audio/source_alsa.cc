@@ -150,9 +150,10 @@ class AlsaCapture : public CaptureDevice {
     const int ready = alsa_.wait(pcm_.get(), static_cast<int>(wait.count()));
     if (ready < 0) return failed(ready);
     const long frames = alsa_.readi(pcm_.get(), to.data(), to.size() / frame_bytes_);
+    // One that says to have frames and gives none would be asked without a pause.
+    if ((frames == 0 || frames == -EAGAIN) && ready > 0)
+      std::this_thread::sleep_for(std::min(wait, kEmptyWait));
     if (frames < 0) return failed(frames);
-    // One that says to have frames and gives none would be asked without end.
-    if (frames == 0 && ready > 0) std::this_thread::sleep_for(std::min(wait, kEmptyWait));
     return {static_cast<std::size_t>(frames), Captured::State::kRunning, {}};
   }
 

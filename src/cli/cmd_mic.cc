@@ -108,7 +108,7 @@ class Listening {
         sample_rate_hz_(sample_rate_hz),
         sink_(standard_live_sink()),
         meter_({place(), [](std::string_view text) { (void)write_all(STDERR_FILENO, text); },
-                steady_s}) {
+                steady_s, [] { return standard_terminal().columns; }}) {
     OpenedCapture opened = open_alsa(flags.device, sample_rate_hz);
     if (!opened.device) fail(Code::kNotFound, "%s", opened.problem.c_str());
     device_ = std::move(opened.device);

@@ -44,7 +44,8 @@ void LevelMeter::hear(std::span<const float> samples, double heard_s) {
   samples_ += static_cast<std::int64_t>(samples.size());
   const double now_s = setup_.now_s();
   if (samples_ == 0 || (drawn_s_ >= 0 && now_s - drawn_s_ < kRedrawS)) return;
-  const std::string line = level_line(heard_s, sum_ / static_cast<double>(samples_), peak_);
+  std::string line = level_line(heard_s, sum_ / static_cast<double>(samples_), peak_);
+  line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(setup_.columns() - 1, 0))));
   const bool is_below = setup_.place == MeterPlace::kBelow;
   setup_.err(is_below ? "\x1b"
                         "D\x1b[A\x1b"

@@ -19,6 +19,7 @@ struct MeterSetup {
   MeterPlace place = MeterPlace::kNone;
   std::function<void(std::string_view)> err;
   std::function<double()> now_s;  // of a clock that never goes back
+  std::function<int()> columns;  // of the terminal as it is now: a line that wraps cannot be erased
 };
 
 // Any thread.

@@ -14,10 +14,12 @@ namespace {
 class Meter : public testing::Test {
  protected:
   MeterSetup setup(MeterPlace place) {
-    return {place, [this](std::string_view text) { out_ += text; }, [this] { return now_s_; }};
+    return {place, [this](std::string_view text) { out_ += text; }, [this] { return now_s_; },
+            [this] { return columns_; }};
   }
   std::string out_;
   double now_s_ = 5;
+  int columns_ = 80;
 };
 
 TEST(LevelLine, ShowsTimeAndLevel) {
@@ -55,6 +57,13 @@ TEST_F(Meter, IsGoneWhileOthersWrite) {
   EXPECT_EQ(out_, "\x1b[Jtext");
   meter.aside([this] { out_ += " more"; });
   EXPECT_EQ(out_, "\x1b[Jtext more");
+}
+
+TEST_F(Meter, NeverWraps) {
+  LevelMeter meter(setup(MeterPlace::kHere));
+  columns_ = 10;
+  meter.hear(std::vector<float>(100, 0.1F), 1);
+  EXPECT_EQ(out_, "\r\x1b[K0:01 [###");
 }
 
 TEST_F(Meter, LeavesNothingBehind) {
