@@ -123,6 +123,23 @@ class Stream(TestCase):
         whole = run("transcribe", "--model", VOXTRAL, "--quiet", "--kv", "f32", "--format", "text", LONG)
         self.assertEqual(text, whole.out.strip())
 
+    def test_every_format_that_has_word_times_has_the_same(self):
+        found = [(x["text"], x["start"], x["end"]) for x in events(stream("--format", "jsonl", ONE).out)
+                 if x["type"] == "word"]
+        self.assertEqual([x[0] for x in found], ONE_WORDS.split())
+
+        def transcribed(name):
+            outcome = run("transcribe", "--model", VOXTRAL, "--quiet", "--kv", "f32", "--format", name, ONE)
+            return self.assert_code(outcome, 0).out
+
+        def of(body):
+            return [(x["word"], x["start"], x["end"]) for x in body]
+
+        self.assertEqual(of(json.loads(transcribed("verbose_json"))["words"]), found)
+        self.assertEqual([x for s in json.loads(transcribed("json"))["segments"] for x in of(s["words"])], found)
+        lines = [x.split() for x in transcribed("ctm").splitlines()]
+        self.assertEqual([(x[4], float(x[2]), round(float(x[2]) + float(x[3]), 2)) for x in lines], found)
+
     def test_a_pipe_tells_the_same_as_the_file(self):
         file = events(stream("--format", "jsonl", ONE).out)
         samples, _ = samples_of(ONE)
