@@ -84,10 +84,14 @@ TEST(Cues, LongTextIsCutAtWordTimes) {
   EXPECT_EQ(shown(cues_of({long_one}, 10)), "0-3000 |one two |-> three.\n5000-7500 |four five\n");
   EXPECT_EQ(shown(cues_of({long_one}, 80)), "0-7500 |one two -> three. four five\n");
   // The segment's own times are the outer ones, and no word reaches beyond them.
+  Segment narrow = long_one;
+  narrow.start_s = 0.5;
+  narrow.end_s = 7;
+  EXPECT_EQ(shown(cues_of({narrow}, 10)), "500-3000 |one two |-> three.\n5000-7000 |four five\n");
   Segment wider = long_one;
-  wider.start_s = 0.5;
-  wider.end_s = 7;
-  EXPECT_EQ(shown(cues_of({wider}, 10)), "500-3000 |one two |-> three.\n5000-7000 |four five\n");
+  wider.words.front().start_s = 0.75;
+  wider.end_s = 8;
+  EXPECT_EQ(shown(cues_of({wider}, 10)), "0-3000 |one two |-> three.\n5000-8000 |four five\n");
 }
 
 TEST(Cues, AWordThatIsCutDividesItsOwnTime) {
