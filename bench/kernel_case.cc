@@ -55,11 +55,13 @@ KernelBench::KernelBench(const KernelTable& table, const std::vector<int>& threa
 void KernelBench::fill(const WeightFormat& format) {
   constexpr std::size_t kPattern = std::size_t{1} << 20;
   std::uint32_t state = 2;
-  for (std::size_t at = 0; at < kPattern; at += format.element_bytes) {
+  // Codes and scales of a quantised format are small floats too, if looked at as such.
+  const std::size_t element_bytes = format.element_bytes == 0 ? 4 : format.element_bytes;
+  for (std::size_t at = 0; at < kPattern; at += element_bytes) {
     const float value = uniform(state) * 0.05F;
     const std::uint16_t half = &format == &kFormatF16 ? to_f16(value) : to_bf16(value);
-    const void* from = format.element_bytes == 4 ? static_cast<const void*>(&value) : &half;
-    std::memcpy(weights_.data() + at, from, format.element_bytes);
+    const void* from = element_bytes == 4 ? static_cast<const void*>(&value) : &half;
+    std::memcpy(weights_.data() + at, from, element_bytes);
   }
   for (std::size_t at = kPattern; at < kWeightBytes; at += kPattern) {
     std::memcpy(weights_.data() + at, weights_.data(), kPattern);
@@ -80,11 +82,27 @@ const std::byte* KernelBench::next_copy(std::size_t bytes) {
   return copy;
 }
 
+// As the CPU device rounds them.
+void KernelBench::round_rows(const KernelCase& one, LinearCall& whole) {
+  const std::size_t row_bytes = rounded_row(whole.in_features, whole.group).bytes;
+  const std::size_t bytes = row_bytes * static_cast<std::size_t>(whole.rows);
+  if (rounded_.size() < bytes) rounded_ = allocate_host(bytes);
+  pool(one.threads).parallel_for(whole.rows, 4, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      table_.round_row(whole.x + r * whole.x_stride, whole.in_features, whole.group,
+                       rounded_.data() + static_cast<std::size_t>(r) * row_bytes);
+    }
+  });
+  whole.rounded = rounded_.data();
+  whole.rounded_stride = static_cast<std::int64_t>(row_bytes);
+}
+
 // Cut over the workers as the CPU device cuts it.
 double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) {
   LinearCall whole;
   whole.in_features = one.shape.in;
   whole.out_features = one.shape.out;
+  whole.group = one.weight().group;
   whole.x = floats(x_);
   whole.x_stride = one.shape.in;
   whole.rows = one.shape.rows;
@@ -100,14 +118,17 @@ double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) 
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < repeats; ++i) {
     whole.packed = next_copy(bytes);
+    if (multiplies_bytes(one)) round_rows(one, whole);
     pool(one.threads).parallel_for(cut.count, cut.grain, body);
   }
   return seconds_since(start) / static_cast<double>(repeats);
 }
 
 // How long `work` multiply-adds would take at the rate of some milliseconds of the loop.
-double KernelBench::run_fma(const KernelCase& one, double work) {
-  return work / multiply_adds_per_s(roofline_, pool(one.threads));
+double KernelBench::run_arithmetic(const KernelCase& one, double work) {
+  ThreadPool& threads = pool(one.threads);
+  return work / (multiplies_bytes(one) ? byte_products_per_s(roofline_, threads)
+                                       : multiply_adds_per_s(roofline_, threads));
 }
 
 double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats) {
@@ -132,7 +153,7 @@ KernelTimes KernelBench::measure(const KernelCase& one) {
     return {run_projection(one, repeats), ceiling_s};
   }
   const double work = static_cast<double>(shape.rows) * shape.in * shape.out;
-  const double ceiling_s = run_fma(one, work);
+  const double ceiling_s = run_arithmetic(one, work);
   const auto repeats = static_cast<std::int64_t>(std::clamp(0.004 / ceiling_s, 1.0, 100.0));
   return {run_projection(one, repeats), ceiling_s};
 }

@@ -34,6 +34,10 @@ struct KernelCase {
   }
 };
 
+inline bool multiplies_bytes(const KernelCase& one) {
+  return one.kernel->format->activations == Activations::kInt8PerRow;
+}
+
 // Up to eight rows the weights' bytes are the bound, beyond it is arithmetic.
 inline bool is_read_bound(const LinearShape& shape) {
   return shape.rows <= 8;
@@ -57,7 +61,8 @@ class KernelBench {
  private:
   ThreadPool& pool(int threads);
   double run_projection(const KernelCase& one, std::int64_t repeats);
-  double run_fma(const KernelCase& one, double work);
+  double run_arithmetic(const KernelCase& one, double work);
+  void round_rows(const KernelCase& one, LinearCall& whole);
   double run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats);
   const std::byte* next_copy(std::size_t bytes);
 
@@ -69,6 +74,7 @@ class KernelBench {
   Buffer x_;
   Buffer y_;
   Buffer scratch_;
+  Buffer rounded_;
 };
 
 }  // namespace verbatim

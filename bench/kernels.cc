@@ -23,6 +23,11 @@ struct Result {
   double share() const { return best.ceiling_s / best.kernel_s; }
 };
 
+const char* ceiling_name(const KernelCase& one) {
+  if (is_read_bound(one.shape)) return "read";
+  return multiplies_bytes(one) ? "dot" : "fma";
+}
+
 struct Mean {
   double log_sum = 0;
   int count = 0;
@@ -68,7 +73,7 @@ void print_table(const char* isa, const std::vector<Result>& results) {
     const KernelCase& what = result.what;
     std::printf("%-4s %7d  %-22s %9.1f %9.1f %7.3f  %s\n", what.kernel->format->name, what.threads,
                 shape_name(what.shape).c_str(), gigaflops(result), gigabytes_per_s(result),
-                result.share(), is_read_bound(what.shape) ? "read" : "fma");
+                result.share(), ceiling_name(what));
     if (means.find(mean_name(result)) == means.end()) order.push_back(mean_name(result));
     means[mean_name(result)].add(result.share(), shape_name(what.shape));
   }
@@ -91,8 +96,7 @@ void print_json(const char* isa, const std::vector<Result>& results) {
         "\"ceiling\": \"%s\", \"share\": %.4f}",
         separator, what.kernel->format->name, what.threads, what.group.c_str(),
         static_cast<long long>(what.shape.rows), what.shape.in, what.shape.out,
-        result.best.kernel_s, result.best.ceiling_s, is_read_bound(what.shape) ? "read" : "fma",
-        result.share());
+        result.best.kernel_s, result.best.ceiling_s, ceiling_name(what), result.share());
     separator = ",\n";
   }
   std::printf("\n]}\n");

@@ -41,6 +41,24 @@ double multiply_adds_per_s(const Roofline& roofline, ThreadPool& pool) {
   return total / seconds;
 }
 
+double byte_products_per_s(const Roofline& roofline, ThreadPool& pool) {
+  constexpr std::int64_t kRounds = 400000;
+  const std::int64_t rounds = std::strcmp(roofline.isa, "scalar") == 0 ? kRounds / 100 : kRounds;
+  std::vector<std::int64_t> done(static_cast<std::size_t>(pool.threads()));
+  const Clock::time_point start = Clock::now();
+  pool.parallel_for(pool.threads(), 1, [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t i = first; i < last; ++i) {
+      alignas(64) std::byte codes[128];
+      for (int c = 0; c < 128; ++c) codes[c] = static_cast<std::byte>(c * 37);
+      done[static_cast<std::size_t>(i)] = roofline.dot(rounds, codes);
+    }
+  });
+  const double seconds = seconds_since(start);
+  double total = 0;
+  for (const std::int64_t count : done) total += static_cast<double>(count);
+  return total / seconds;
+}
+
 double read_bytes_per_s(const Roofline& roofline, ThreadPool& pool,
                         std::span<const std::byte> bytes) {
   std::vector<float> sums(static_cast<std::size_t>(pool.threads()));

@@ -17,6 +17,9 @@ std::size_t read_together(const Roofline& roofline, ThreadPool& pool,
 // The rate of some milliseconds of the loop.
 double multiply_adds_per_s(const Roofline& roofline, ThreadPool& pool);
 
+// The same of products of bytes.
+double byte_products_per_s(const Roofline& roofline, ThreadPool& pool);
+
 // One pass over the bytes.
 double read_bytes_per_s(const Roofline& roofline, ThreadPool& pool,
                         std::span<const std::byte> bytes);

@@ -8,7 +8,13 @@
 namespace verbatim {
 
 #if defined(__x86_64__)
+namespace avx512vnni {
+extern const Roofline kRoofline;
+}
 namespace avx512 {
+extern const Roofline kRoofline;
+}
+namespace avxvnni {
 extern const Roofline kRoofline;
 }
 namespace avx2 {
@@ -26,7 +32,7 @@ extern const Roofline kRoofline;
 std::span<const Roofline* const> rooflines() {
   static constexpr const Roofline* kRooflines[] {
 #if defined(__x86_64__)
-    &avx512::kRoofline, &avx2::kRoofline,
+    &avx512vnni::kRoofline, &avx512::kRoofline, &avxvnni::kRoofline, &avx2::kRoofline,
 #elif defined(__aarch64__)
     &neon::kRoofline,
 #endif

@@ -14,6 +14,8 @@ struct Roofline {
   // sixteen different floats to start from, the factor and the term; the result goes to the first,
   // so that nothing is left out.
   std::int64_t (*fma)(std::int64_t rounds, float* values);
+  // The same with products of bytes; `codes`: a line of them, and four for a row.
+  std::int64_t (*dot)(std::int64_t rounds, std::byte* codes);
   // Reads the bytes, a multiple of 4 KiB, as floats and returns their sum.
   float (*read)(const std::byte* from, std::size_t bytes);
 };

@@ -31,6 +31,26 @@ std::int64_t fma_loop(std::int64_t rounds, float* values) {
   return rounds * kSums * V::kLanes;
 }
 
+template <typename D>
+std::int64_t dot_loop(std::int64_t rounds, std::byte* codes) {
+  constexpr int kSums = D::kTileRows * D::kTilePanels;
+  typename D::Sum sum[kSums];
+  unroll<kSums>([&](auto i) { sum[decltype(i)::value] = D::start(decltype(i)::value); });
+  const typename D::Line line = D::load(codes);
+  const typename D::Input in =
+      D::input(static_cast<const std::int8_t*>(static_cast<const void*>(codes + kLineBytes)));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    unroll<kSums>([&](auto i) { D::add(sum[decltype(i)::value], line, in); });
+  }
+  std::int32_t totals[kSums * 16];
+  unroll<kSums>([&](auto i) {
+    constexpr int kSum = decltype(i)::value;
+    D::store(totals + kSum * 16, D::total(sum[kSum]));
+  });
+  for (int i = 0; i < kSums * 16; ++i) codes[0] ^= static_cast<std::byte>(totals[i]);
+  return rounds * kSums * 64;
+}
+
 // Four streams, each fetched 1 KiB ahead: the fastest of those tried on the one kind of
 // machine that was measured, an x86-64 with AVX-512.
 template <typename V>

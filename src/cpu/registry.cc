@@ -10,6 +10,9 @@ extern const KernelTable kTable;
 namespace avx512 {
 extern const KernelTable kTable;
 }
+namespace avxvnni {
+extern const KernelTable kTable;
+}
 namespace avx2 {
 extern const KernelTable kTable;
 }
@@ -25,7 +28,7 @@ extern const KernelTable kTable;
 std::span<const KernelTable* const> kernel_tables() {
   static constexpr const KernelTable* kTables[] {
 #if defined(__x86_64__)
-    &avx512vnni::kTable, &avx512::kTable, &avx2::kTable,
+    &avx512vnni::kTable, &avx512::kTable, &avxvnni::kTable, &avx2::kTable,
 #elif defined(__aarch64__)
     &neon::kTable,
 #endif

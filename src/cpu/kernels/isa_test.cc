@@ -27,6 +27,9 @@ extern const LanesProbe kProbe;
 namespace avx512 {
 extern const LanesProbe kProbe;
 }
+namespace avxvnni {
+extern const LanesProbe kProbe;
+}
 namespace avx2 {
 extern const LanesProbe kProbe;
 }
@@ -45,7 +48,7 @@ namespace {
 std::vector<const LanesProbe*> probes_here() {
   constexpr const LanesProbe* kAll[] {
 #if defined(__x86_64__)
-    &avx512vnni::kProbe, &avx512::kProbe, &avx2::kProbe,
+    &avx512vnni::kProbe, &avx512::kProbe, &avxvnni::kProbe, &avx2::kProbe,
 #elif defined(__aarch64__)
     &neon::kProbe,
 #endif

@@ -5,9 +5,13 @@
 
 #include <cstdint>
 
-namespace verbatim::avx2 {
+namespace verbatim {
 
-struct Lanes {
+// Isa: a type in the namespace of the set that this is compiled for, so that sets which share these
+// lanes share no code.
+template <typename Isa>
+struct Lanes256 {
+  using Lanes = Lanes256;
   static constexpr int kLanes = 16;
   // Tile sizes of the projections: 12 sums, 2 halves of a column and one broadcast in 16 registers.
   static constexpr int kTileRows = 6;
@@ -120,4 +124,9 @@ struct Lanes {
   }
 };
 
-}  // namespace verbatim::avx2
+namespace avx2 {
+struct Isa;
+using Lanes = Lanes256<Isa>;
+}  // namespace avx2
+
+}  // namespace verbatim

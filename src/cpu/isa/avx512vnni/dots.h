@@ -46,7 +46,9 @@ struct Dots {
   static Sum start(const std::int32_t* from) { return {_mm512_loadu_si512(from)}; }
   // g++ 12 wraps the intrinsic in two register moves, which halves the speed of a tile.
   static void add(Sum& sum, const Line& line, const Input& in) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum.v) : "v"(line.v), "v"(in.v));
+    __m512i v = sum.v;
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(v) : "v"(line.v), "v"(in.v));
+    sum.v = v;
   }
   static Ints total(const Sum& sum) { return sum; }
   static Ints minus(const Ints& a, const std::int32_t* b, std::int32_t factor) {
