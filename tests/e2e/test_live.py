@@ -90,7 +90,11 @@ class Live:
         raise AssertionError(f"no {fields} in {self.seen}; {self.process.stderr.read()}")
 
     def end(self):
-        out, err = self.process.communicate(timeout=TIMEOUT_S)
+        # Not communicate(), which forgets what wait_for() has read ahead.
+        if self.process.stdin is not None:
+            self.hang_up()
+        out, err = self.process.stdout.read(), self.process.stderr.read()
+        self.process.wait(timeout=TIMEOUT_S)
         self.seen += events(out.decode())
         return Outcome(self.process.returncode, out.decode(), err.decode())
 
