@@ -47,6 +47,8 @@ TEST(RutGuard, WhatIsHeardAgainDoesNotCountAgain) {
   RutGuard guard(8, kToken);
   EXPECT_EQ(hear(guard, 0, 200, true), 0);
   EXPECT_EQ(hear(guard, 0, 101, true), -1);
+  EXPECT_EQ(hear(guard, 101, 200, true), -1);
+  EXPECT_EQ(guard.hear(301, true, false), 101);
 }
 
 TEST(RutGuard, EachVainAttemptDoublesThePatienceUntilTextComes) {

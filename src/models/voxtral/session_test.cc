@@ -340,6 +340,19 @@ TEST(VoxtralSession, RoomsAndBudgetsChangeNoBit) {
   }
 }
 
+// One token at least, however little room a tick has and whoever planned before.
+TEST(VoxtralSession, EncodesItsShareOfATickAndOneTokenAlways) {
+  ModelRun run(kNano);
+  const std::unique_ptr<Session> session = run.open({});
+  session->push(noise_clip(16000));
+  for (const auto& [room_s, tokens] : {std::pair(0.0, 1), {0.15, 1}, {0.17, 2}, {2.0, 25}}) {
+    EncodeBatch batch(room_s);
+    session->plan(batch);
+    ASSERT_EQ(batch.items().size(), 1U);
+    EXPECT_EQ(batch.items()[0].rows.rows, 8 * tokens) << room_s;
+  }
+}
+
 // A file that is read faster than it is heard waits outside.
 TEST(VoxtralSession, TakesNoMoreThanAFewSecondsAhead) {
   ModelRun run(kNano);
