@@ -1,7 +1,8 @@
 // Cues of the two subtitle formats. A segment's text is wrapped at max_line_chars characters, two
 // lines a cue; what is longer becomes several cues, which begin and end with their words, or divide
-// the segment's time in proportion to their characters where word times are unknown. Lines are as even as the least number of lines allows. Words break only where
-// they alone are too long; scripts without spaces break anywhere but before closing punctuation.
+// the segment's time in proportion to their characters where word times are unknown. Lines are as
+// even as the least number of lines allows. Words break only where they alone are too long; scripts
+// without spaces break anywhere but before closing punctuation.
 #pragma once
 
 #include <cstdint>
