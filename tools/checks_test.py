@@ -10,6 +10,7 @@ import unittest
 import check_includes
 import check_sizes
 import check_symbols
+import check_tiles
 
 
 class Tree(unittest.TestCase):
@@ -100,6 +101,23 @@ class Symbols(Tree):
         self.assertEqual(len(self.breaches(place, outside % ("verbatim::nn::f", ""))), 1)
         self.assertEqual(self.breaches("src/nn/table.cc.o", outside % ("verbatim::nn::f", "")), [])
         self.assertEqual(len(self.breaches("src/cpu/isa/avx512/table.cc.o", inside % "verbatim::avx2::f")), 1)
+
+
+class Tiles(unittest.TestCase):
+    def breaches(self, *loop):
+        lines = ["0000 <void verbatim::int8_tile<verbatim::avxvnni::Lanes>(verbatim::Int8Tile const&)>:",
+                 "  10:\tvmovdqa %ymm1,%ymm2", *(f"  {20 + i}:\t{text}" for i, text in enumerate(loop)),
+                 "  40:\tjne    20 <_Z+0x20>", "  50:\tvmovdqu %ymm1,0x20(%rsp)", "  60:\tret"]
+        return check_tiles.check("\n".join(lines), "table.cc.o")[0]
+
+    def test_copies_and_the_stack_are_found_inside_the_loop_alone(self):
+        dot = "vpdpbusd %ymm3,%ymm4,%ymm5"
+        self.assertEqual(self.breaches(dot, "vmovdqu (%rdi),%ymm3"), [])
+        for text in ["vmovdqa %ymm5,%ymm6", "vmovdqu %ymm5,-0x20(%rsp)", "vpaddd 0x40(%rsp),%ymm1,%ymm1"]:
+            self.assertEqual(len(self.breaches(dot, text)), 1, text)
+
+    def test_a_tile_without_its_loop_is_named(self):
+        self.assertEqual(len(self.breaches("vpaddd %ymm3,%ymm4,%ymm5")), 1)
 
 
 if __name__ == "__main__":

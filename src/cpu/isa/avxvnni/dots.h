@@ -10,7 +10,7 @@ struct Dots : Dots256<Isa> {
   // 12 sums, 2 halves of a line and one input in 16 registers.
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 1;
-  static constexpr int kStreamSums = 6;
+  static constexpr int kStreamSums = 2;
 
   struct Line {
     __m256i lo;
