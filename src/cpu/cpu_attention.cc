@@ -4,31 +4,19 @@
 #include <algorithm>
 
 #include "cpu/cpu_device.h"
-#include "kv/codecs.h"
 #include "kv/pool.h"
 
 namespace verbatim {
 namespace {
 
-struct CodecOps {
-  void (*store_key)(const float*, std::byte*, std::int32_t slot, std::int32_t head_dim);
-  void (*store_value)(const float*, std::byte*, std::int32_t slot, std::int32_t head_dim);
-  std::int64_t (*key_bytes)(std::int32_t head_dim);
-  std::int64_t (*value_bytes)(std::int32_t head_dim);
-};
-
-template <typename... C>
-CodecOps codec_ops(CodecList<C...>, int codec) {
-  const CodecOps ops[] = {{C::store_key, C::store_value, C::key_bytes, C::value_bytes}...};
-  return ops[codec];
-}
-
 std::size_t rounded(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-std::int64_t head_bytes(const CodecOps& ops, std::int32_t head_dim) {
-  return ops.key_bytes(head_dim) + ops.value_bytes(head_dim);
+// Of one head in one page.
+std::int64_t head_bytes(const KvPool& pool, std::int32_t head_dim) {
+  return static_cast<std::int64_t>(
+      kv_page_bytes({.layers = 1, .kv_heads = 1, .head_dim = head_dim}, pool.codec()));
 }
 
 // Positions from the first that one of the span's rows sees to the last. A window bounds them for
@@ -58,19 +46,23 @@ std::size_t CpuDevice::attention_scratch_bytes(const Spans& spans,
 void CpuDevice::store_kv(const Tensor& k, const Tensor& v, const Span& span,
                          const AttentionShape& shape, std::int32_t head) const {
   const KvSequence& kv = *span.kv;
-  const CodecOps ops = codec_ops(KvCodecs{}, kv.pool().codec());
-  for (std::int32_t i = 0; i < span.rows; ++i) {
+  const std::int64_t head_at = head * head_bytes(kv.pool(), shape.head_dim);
+  const std::int64_t column = std::int64_t{head} * shape.head_dim;
+  KvStoreCall call;
+  call.k_stride = k.stride;
+  call.v_stride = v.stride;
+  call.head_dim = shape.head_dim;
+  for (std::int32_t i = 0; i < span.rows; i += call.rows) {
     const std::int64_t position = kv.length() + i;
     const auto index = static_cast<std::size_t>(position / kPagePositions - kv.first_page());
     check(index < kv.pages().size(), "pages were reserved for the batch");
-    std::byte* keys =
-        kv.pool().page(shape.layer, kv.pages()[index]) + head * head_bytes(ops, shape.head_dim);
-    const auto slot = static_cast<std::int32_t>(position % kPagePositions);
     const std::int64_t row = std::int64_t{span.first_row} + i;
-    const std::int64_t column = std::int64_t{head} * shape.head_dim;
-    ops.store_key(k.f32() + row * k.stride + column, keys, slot, shape.head_dim);
-    ops.store_value(v.f32() + row * v.stride + column, keys + ops.key_bytes(shape.head_dim), slot,
-                    shape.head_dim);
+    call.k = k.f32() + row * k.stride + column;
+    call.v = v.f32() + row * v.stride + column;
+    call.slot = static_cast<std::int32_t>(position % kPagePositions);
+    call.rows = std::min(span.rows - i, kPagePositions - call.slot);
+    call.page = kv.pool().page(shape.layer, kv.pages()[index]) + head_at;
+    table_.attention[static_cast<std::size_t>(kv.pool().codec())].store(call);
   }
 }
 
@@ -78,7 +70,7 @@ void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& spa
                              const AttentionShape& shape, std::int32_t head, std::int64_t first_row,
                              std::byte* scratch) const {
   const KvSequence& kv = *span.kv;
-  const CodecOps ops = codec_ops(KvCodecs{}, kv.pool().codec());
+  const std::int64_t head_at = head * head_bytes(kv.pool(), shape.head_dim);
   const auto rows = static_cast<std::int32_t>(
       std::min<std::int64_t>(table_.attention_rows, span.rows - first_row));
   const std::int64_t position = kv.length() + first_row;
@@ -90,8 +82,7 @@ void CpuDevice::attend_block(const Tensor& q, const Tensor& out, const Span& spa
   auto* pages = static_cast<const std::byte**>(static_cast<void*>(scratch));
   for (std::int64_t page = first_page; page < end_page; ++page) {
     const std::int32_t id = kv.pages()[static_cast<std::size_t>(page - kv.first_page())];
-    pages[page - first_page] =
-        kv.pool().page(shape.layer, id) + head * head_bytes(ops, shape.head_dim);
+    pages[page - first_page] = kv.pool().page(shape.layer, id) + head_at;
   }
   const std::int32_t group = shape.heads / shape.kv_heads;
   const std::int64_t row = span.first_row + first_row;

@@ -106,8 +106,21 @@ struct AttentionCall {
   std::byte* scratch = nullptr;  // attention_scratch_bytes() for these sizes, this thread's alone
 };
 
+// New keys and values of one KV head, for consecutive slots of one page.
+struct KvStoreCall {
+  const float* k = nullptr;  // row r: k + r * stride, head_dim features
+  const float* v = nullptr;
+  std::int64_t k_stride = 0;
+  std::int64_t v_stride = 0;
+  std::int32_t rows = 0;
+  std::int32_t head_dim = 0;
+  std::int32_t slot = 0;      // of row 0
+  std::byte* page = nullptr;  // this head's keys, then values
+};
+
 struct AttentionKernel {
   const char* codec;  // as KvCodecs::kNames spells it
+  void (*store)(const KvStoreCall& call);
   void (*run)(const AttentionCall& call);
 };
 

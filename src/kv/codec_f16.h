@@ -30,6 +30,10 @@ struct F16Codec {
     for (std::int32_t f = 0; f < head_dim; ++f) to[f] = to_f16(value[f]);
   }
   template <typename V>
+  static void store_lanes(std::byte* to, V values) {
+    V::store_f16(static_cast<std::uint16_t*>(static_cast<void*>(to)), values);
+  }
+  template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {
     return V::load_f16(static_cast<const std::uint16_t*>(static_cast<const void*>(keys)) +
                        std::int64_t{feature} * kPagePositions + first_slot);

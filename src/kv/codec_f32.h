@@ -28,6 +28,11 @@ struct F32Codec {
     std::memcpy(values + 4 * std::int64_t{slot} * padded_head(head_dim), value,
                 4 * static_cast<std::size_t>(head_dim));
   }
+  // Sixteen elements side by side, with the bits that store_key and store_value give them.
+  template <typename V>
+  static void store_lanes(std::byte* to, V values) {
+    V::store(static_cast<float*>(static_cast<void*>(to)), values);
+  }
   // Sixteen positions of one feature, and sixteen features of one position, in the caller's lanes.
   template <typename V>
   static V load_keys(const std::byte* keys, std::int32_t feature, std::int32_t first_slot) {

@@ -13,6 +13,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/kernels/attention_tile.h"
 #include "cpu/kernels/attention_view.h"
+#include "cpu/kernels/kv_store.h"
 #include "cpu/kernels/math.h"
 #include "kv/codecs.h"
 
@@ -185,7 +186,8 @@ template <typename V, typename Codecs>
 struct AttentionKernels;
 template <typename V, typename... Codec>
 struct AttentionKernels<V, CodecList<Codec...>> {
-  static constexpr AttentionKernel kAll[] = {{Codec::kName, &Attention<V, Codec>::run}...};
+  static constexpr AttentionKernel kAll[] = {
+      {Codec::kName, &KvStore<V, Codec>::run, &Attention<V, Codec>::run}...};
 };
 
 }  // namespace verbatim

@@ -83,6 +83,11 @@ struct Lanes256 {
   static Lanes load_f16(const std::uint16_t* p) {
     return {_mm256_cvtph_ps(_mm_loadu_si128(at(p))), _mm256_cvtph_ps(_mm_loadu_si128(at(p + 8)))};
   }
+  static void store_f16(std::uint16_t* p, Lanes a) {  // rounded to nearest even, as to_f16
+    auto* to = static_cast<__m128i*>(static_cast<void*>(p));
+    _mm_storeu_si128(to, _mm256_cvtps_ph(a.lo, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128(to + 1, _mm256_cvtps_ph(a.hi, _MM_FROUND_TO_NEAREST_INT));
+  }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
     return {_mm256_castsi256_ps(_mm256_slli_epi32(words(p), 16)),

@@ -54,6 +54,10 @@ struct Lanes512 {
   static Lanes load_f16(const std::uint16_t* p) {
     return {_mm512_cvtph_ps(_mm256_loadu_si256(at(p)))};
   }
+  static void store_f16(std::uint16_t* p, Lanes a) {  // rounded to nearest even, as to_f16
+    _mm256_storeu_si256(static_cast<__m256i*>(static_cast<void*>(p)),
+                        _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
     return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16))};

@@ -89,6 +89,12 @@ struct Lanes {
   static Lanes load_f16(const std::uint16_t* p) {
     return {half(p), half(p + 4), half(p + 8), half(p + 12)};
   }
+  static void store_f16(std::uint16_t* p, Lanes x) {  // rounded to nearest even, as to_f16
+    vst1_u16(p, narrow(x.a));
+    vst1_u16(p + 4, narrow(x.b));
+    vst1_u16(p + 8, narrow(x.c));
+    vst1_u16(p + 12, narrow(x.d));
+  }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
     return {low(p), low(p + 4), low(p + 8), low(p + 12)};
@@ -121,6 +127,7 @@ struct Lanes {
   static float32x4_t half(const std::uint16_t* p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
   }
+  static uint16x4_t narrow(float32x4_t x) { return vreinterpret_u16_f16(vcvt_f16_f32(x)); }
   static float32x4_t low(const std::uint32_t* p) {
     return vreinterpretq_f32_u32(vshlq_n_u32(vld1q_u32(p), 16));
   }

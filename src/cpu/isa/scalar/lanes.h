@@ -88,6 +88,9 @@ struct Lanes {
   static Lanes load_f16(const std::uint16_t* p) {
     return each([p](int i) { return from_f16(p[i]); });
   }
+  static void store_f16(std::uint16_t* p, Lanes a) {
+    for (int i = 0; i < kLanes; ++i) p[i] = to_f16(a.v[i]);
+  }
   // Sixteen words that hold two bfloat16 each: the lower and the upper ones.
   static Lanes low_bf16(const std::uint32_t* p) {
     return each([p](int i) { return std::bit_cast<float>(p[i] << 16); });
