@@ -28,6 +28,28 @@ float uniform(std::uint32_t& state) {
 
 }  // namespace
 
+std::string KernelCase::format() const {
+  const bool is_whole_row = scaled == 0 || scaled == shape.in;
+  return is_whole_row ? kernel->format->name : formatted("%s:%d", kernel->format->name, scaled);
+}
+
+Weight KernelCase::weight(std::span<const std::byte> bytes) const {
+  Weight made{.format = kernel->format,
+              .out_features = shape.out,
+              .in_features = shape.in,
+              .group = scaled,
+              .planes = {}};
+  if (scaled == 0 || bytes.empty()) return made;
+  const bool is_int8 = kernel->format == &kFormatInt8 || kernel->format == &kFormatW8A8;
+  const auto out = static_cast<std::size_t>(shape.out);
+  const auto in = static_cast<std::size_t>(shape.in);
+  made.planes[0] = bytes.first(out * (is_int8 ? in : (in + 1) / 2));
+  made.planes[1] =
+      bytes.first(out * static_cast<std::size_t>((shape.in + scaled - 1) / scaled) * sizeof(float));
+  if (kernel->format == &kFormatNf4) made.planes[2] = bytes.first(16 * sizeof(float));
+  return made;
+}
+
 KernelBench::KernelBench(const KernelTable& table, const std::vector<int>& threads)
     : table_(table), roofline_(roofline(table.isa)) {
   int most = 1;
@@ -97,12 +119,24 @@ void KernelBench::round_rows(const KernelCase& one, LinearCall& whole) {
   whole.rounded_stride = static_cast<std::int64_t>(row_bytes);
 }
 
+// What stands in front of each copy; packing no panels writes nothing else.
+void KernelBench::write_headers(const KernelCase& one) {
+  const WeightFormat& format = *one.kernel->format;
+  if (format.element_bytes != 0 || format.activations != Activations::kFloat) return;
+  const std::size_t bytes = one.packed_bytes();
+  const Weight weight = one.weight({weights_.data(), kWeightBytes});
+  weights_at_ = 0;
+  for (std::size_t at = 0; at + bytes <= kWeightBytes; at += (bytes + 4095) / 4096 * 4096) {
+    one.kernel->pack(weight, 0, 0, weights_.data() + at);
+  }
+}
+
 // Cut over the workers as the CPU device cuts it.
 double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) {
   LinearCall whole;
   whole.in_features = one.shape.in;
   whole.out_features = one.shape.out;
-  whole.group = one.weight().group;
+  whole.group = one.scaled;
   whole.x = floats(x_);
   whole.x_stride = one.shape.in;
   whole.rows = one.shape.rows;
@@ -114,7 +148,7 @@ double KernelBench::run_projection(const KernelCase& one, std::int64_t repeats) 
         cut.part(whole, first, last,
                  scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker)));
   };
-  const std::size_t bytes = one.kernel->packed_bytes(one.weight());
+  const std::size_t bytes = one.packed_bytes();
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < repeats; ++i) {
     whole.packed = next_copy(bytes);
@@ -146,7 +180,8 @@ double KernelBench::run_read(const KernelCase& one, std::size_t bytes, std::int6
 KernelTimes KernelBench::measure(const KernelCase& one) {
   constexpr std::size_t kLongRead = std::size_t{64} << 20;  // enough that a start costs nothing
   const LinearShape& shape = one.shape;
-  const std::size_t bytes = one.kernel->packed_bytes(one.weight());
+  write_headers(one);
+  const std::size_t bytes = one.packed_bytes();
   if (is_read_bound(shape)) {
     const auto repeats = static_cast<std::int64_t>((kLongRead + bytes - 1) / bytes);
     const double ceiling_s = run_read(one, bytes, repeats);

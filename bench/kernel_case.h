@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,20 +19,13 @@ struct KernelCase {
   const LinearKernel* kernel = nullptr;
   LinearShape shape{};
   int threads = 1;
-  std::string group;  // whose mean it belongs to: "512 rows", "encoder", "29 rows", "1 row"
+  std::string group;        // whose mean it belongs to: "512 rows", "encoder", "29 rows", "1 row"
+  std::int32_t scaled = 0;  // input features under one scale, 0 of a dense format
 
-  // Its shape and group, without bytes: a byte a code has one scale for a row, half a byte one for
-  // 128 input features.
-  Weight weight() const {
-    Weight made;
-    made.format = kernel->format;
-    made.out_features = shape.out;
-    made.in_features = shape.in;
-    if (kernel->format->element_bytes == 0) {
-      made.group = kernel->format == &kFormatW8A8 ? shape.in : 128;
-    }
-    return made;
-  }
+  std::string format() const;  // "int4:32"
+  // Its shape and planes; bytes: whatever the planes may refer to.
+  Weight weight(std::span<const std::byte> bytes) const;
+  std::size_t packed_bytes() const { return kernel->packed_bytes(weight({})); }
 };
 
 inline bool multiplies_bytes(const KernelCase& one) {
@@ -65,6 +59,7 @@ class KernelBench {
   void round_rows(const KernelCase& one, LinearCall& whole);
   double run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats);
   const std::byte* next_copy(std::size_t bytes);
+  void write_headers(const KernelCase& one);
 
   const KernelTable& table_;
   const Roofline& roofline_;

@@ -50,13 +50,12 @@ std::string shape_name(const LinearShape& shape) {
 }
 
 std::string mean_name(const Result& result) {
-  return formatted("%-4s %d thread%s %s", result.what.kernel->format->name, result.what.threads,
+  return formatted("%-7s %d thread%s %s", result.what.format().c_str(), result.what.threads,
                    result.what.threads == 1 ? " " : "s", result.what.group.c_str());
 }
 
 double gigabytes_per_s(const Result& result) {
-  return static_cast<double>(result.what.kernel->packed_bytes(result.what.weight())) /
-         result.best.kernel_s / 1e9;
+  return static_cast<double>(result.what.packed_bytes()) / result.best.kernel_s / 1e9;
 }
 
 double gigaflops(const Result& result) {
@@ -65,22 +64,22 @@ double gigaflops(const Result& result) {
 }
 
 void print_table(const char* isa, const std::vector<Result>& results) {
-  std::printf("isa %s\n%-4s %7s  %-22s %9s %9s %7s  %s\n", isa, "", "threads", "rows x in -> out",
+  std::printf("isa %s\n%-7s %7s  %-22s %9s %9s %7s  %s\n", isa, "", "threads", "rows x in -> out",
               "GFLOP/s", "GB/s", "share", "of");
   std::map<std::string, Mean> means;
   std::vector<std::string> order;
   for (const Result& result : results) {
     const KernelCase& what = result.what;
-    std::printf("%-4s %7d  %-22s %9.1f %9.1f %7.3f  %s\n", what.kernel->format->name, what.threads,
+    std::printf("%-7s %7d  %-22s %9.1f %9.1f %7.3f  %s\n", what.format().c_str(), what.threads,
                 shape_name(what.shape).c_str(), gigaflops(result), gigabytes_per_s(result),
                 result.share(), ceiling_name(what));
     if (means.find(mean_name(result)) == means.end()) order.push_back(mean_name(result));
     means[mean_name(result)].add(result.share(), shape_name(what.shape));
   }
-  std::printf("\n%-28s %7s %7s  %s\n", "geometric means", "share", "worst", "at");
+  std::printf("\n%-31s %7s %7s  %s\n", "geometric means", "share", "worst", "at");
   for (const std::string& name : order) {
     const Mean& mean = means[name];
-    std::printf("%-28s %7.3f %7.3f  %s\n", name.c_str(), mean.value(), mean.worst,
+    std::printf("%-31s %7.3f %7.3f  %s\n", name.c_str(), mean.value(), mean.worst,
                 mean.worst_case.c_str());
   }
 }
@@ -94,7 +93,7 @@ void print_json(const char* isa, const std::vector<Result>& results) {
         "%s  {\"format\": \"%s\", \"threads\": %d, \"group\": \"%s\", \"rows\": %lld, "
         "\"in\": %d, \"out\": %d, \"seconds\": %.9f, \"ceiling_seconds\": %.9f, "
         "\"ceiling\": \"%s\", \"share\": %.4f}",
-        separator, what.kernel->format->name, what.threads, what.group.c_str(),
+        separator, what.format().c_str(), what.threads, what.group.c_str(),
         static_cast<long long>(what.shape.rows), what.shape.in, what.shape.out,
         result.best.kernel_s, result.best.ceiling_s, ceiling_name(what), result.share());
     separator = ",\n";
@@ -117,6 +116,15 @@ std::vector<const LinearKernel*> kernels_for(const KernelTable& table,
     fail(Code::kInvalidArgument, "--format: expected different ones of %s", known.c_str());
   }
   return kernels;
+}
+
+// Input features under one scale as quantising at load makes them; codes of eight bits have
+// one scale a row.
+std::vector<std::int32_t> scale_groups(const WeightFormat& format) {
+  if (&format == &kFormatNf4) return {64};
+  if (&format == &kFormatInt4) return {128, 32};
+  if (&format == &kFormatW4A8) return {128};
+  return {0};
 }
 
 std::vector<KernelCase> cases_of(const LinearKernel& kernel, int threads,
@@ -154,8 +162,13 @@ int bench_kernels(const KernelBenchOptions& options) {
   std::vector<Result> results;
   for (const LinearKernel* kernel : kernels) {
     for (const int threads : options.threads) {
-      for (KernelCase& one : cases_of(*kernel, threads, options.rows)) {
-        results.emplace_back().what = std::move(one);
+      for (const std::int32_t group : scale_groups(*kernel->format)) {
+        for (KernelCase& one : cases_of(*kernel, threads, options.rows)) {
+          const bool is_whole_row =
+              kernel->format == &kFormatInt8 || kernel->format == &kFormatW8A8;
+          one.scaled = is_whole_row ? one.shape.in : group;
+          results.emplace_back().what = std::move(one);
+        }
       }
     }
   }

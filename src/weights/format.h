@@ -29,7 +29,8 @@ enum class Activations : std::uint8_t { kFloat, kInt8PerRow };
 //   2 zeros    int8 [out, groups], on the scale of the signed codes; empty: all zero. Of nf4 the
 //              code book, float32 [16].
 //   3 order    int32 [in]: place j of a row holds input feature order[j]; empty: as they come
-// The value at a place is (code - zero) * scale.
+// Scales, book and order are aligned as their types. The value at a place is (code - zero) * scale,
+// of nf4 book[code] * scale.
 struct Weight {
   const WeightFormat* format = nullptr;
   std::int32_t out_features = 0;
@@ -44,8 +45,11 @@ struct WeightFormat {
   const char* name;  // as --quant and the log spell it: "bf16", "nf4", "int4", "w8a8"
   Activations activations = Activations::kFloat;
   // Input features (places, where there is an order) are summed in one chain of fused multiply-adds
-  // from zero; the chain that starts at `first` ends at the result: after a group, and at latest
-  // after 256. A chain's sum is multiplied by the group's scale, and the chains are added in order.
+  // x * code from zero (of nf4 the book's value); the chain that starts at `first` ends at the
+  // result: after a group, and at latest after 256. With zeros its sum is fma(-zero, sum of x,
+  // sum), where the sum of x over the chain is sixteen running sums, k mod 16, joined pairwise:
+  // eight apart, then four, two and one. The chains follow each other: total = fma(sum, scale,
+  // total).
   std::int32_t (*segment_end)(const Weight&, std::int32_t first);
   // Row `row` as float32, (code - zero) times scale, not rounded again, in the order of the input
   // features. out.size() == in_features.
@@ -59,6 +63,9 @@ struct WeightFormat {
 extern const WeightFormat kFormatF32;
 extern const WeightFormat kFormatF16;
 extern const WeightFormat kFormatBF16;
+extern const WeightFormat kFormatNf4;
+extern const WeightFormat kFormatInt4;
+extern const WeightFormat kFormatInt8;
 extern const WeightFormat kFormatW8A8;
 extern const WeightFormat kFormatW4A8;
 

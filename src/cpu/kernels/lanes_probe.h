@@ -16,9 +16,34 @@ struct ProbeNumbers {  // sixteen of each
 };
 
 constexpr const char* kProbeNames[]{
-    "load", "set",    "zero",     "fma",      "add",       "sub", "mul",
-    "div",  "sqrt",   "max",      "min",      "neg",       "abs", "round",
-    "pow2", "select", "load_f16", "low_bf16", "high_bf16", "sum", "max_of",
+    "load",
+    "set",
+    "zero",
+    "fma",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "sqrt",
+    "max",
+    "min",
+    "neg",
+    "abs",
+    "round",
+    "pow2",
+    "select",
+    "load_f16",
+    "low_bf16",
+    "high_bf16",
+    "sum",
+    "max_of",
+    "signed_nibble_0",
+    "signed_nibble_3",
+    "signed_nibble_7",
+    "book_nibble_0",
+    "book_nibble_4",
+    "book_nibble_7",
+    "load_s8",
 };
 constexpr int kProbes = static_cast<int>(sizeof(kProbeNames) / sizeof(kProbeNames[0]));
 
@@ -34,6 +59,8 @@ void probe_lanes(const ProbeNumbers& numbers, float* out) {
   const V a = V::load(numbers.a);
   const V b = V::load(numbers.b);
   const V c = V::load(numbers.c);
+  const typename V::Book book = V::book(numbers.c);
+  const typename V::Book signed_book = V::signed_book();
   const V results[kProbes]{
       a,
       V::set(numbers.a[1]),
@@ -56,6 +83,13 @@ void probe_lanes(const ProbeNumbers& numbers, float* out) {
       V::high_bf16(numbers.pairs),
       V::set(V::sum(a)),
       V::set(V::max_of(a)),
+      V::template signed_nibble<0>(numbers.pairs, signed_book),
+      V::template signed_nibble<3>(numbers.pairs, signed_book),
+      V::template signed_nibble<7>(numbers.pairs, signed_book),
+      V::template book_nibble<0>(numbers.pairs, book),
+      V::template book_nibble<4>(numbers.pairs, book),
+      V::template book_nibble<7>(numbers.pairs, book),
+      V::load_s8(static_cast<const std::int8_t*>(static_cast<const void*>(numbers.pairs))),
   };
   for (int i = 0; i < kProbes; ++i) V::store(out + i * V::kLanes, results[i]);
 }

@@ -25,6 +25,15 @@ V load_lanes(const float* from, int count) {
 }
 
 template <typename V>
+void store_lanes(float* to, int count, V value) {
+  if (count == V::kLanes) {
+    V::store(to, value);
+  } else {
+    V::store(to, value, count);
+  }
+}
+
+template <typename V>
 V linear_epilogue(const LinearCall& call, std::int64_t row, std::int64_t output, int count,
                   V value) {
   if (call.bias != nullptr) value = V::add(value, load_lanes<V>(call.bias + output, count));
@@ -52,11 +61,7 @@ void finish_panel(const LinearCall& call, const TilePlace& place, std::int64_t p
   for (std::int64_t r = 0; r < place.rows; ++r, y += call.y_stride, sums += sums_stride) {
     V value = V::add(place.first ? V::zero() : load_lanes<V>(y, count), V::load(sums));
     if (place.last && !plain) value = linear_epilogue<V>(call, place.row + r, output, count, value);
-    if (count == V::kLanes) {
-      V::store(y, value);
-    } else {
-      V::store(y, value, count);
-    }
+    store_lanes(y, count, value);
   }
 }
 

@@ -9,10 +9,14 @@
 #include "cpu/kernels/elementwise.h"
 #include "cpu/kernels/linear.h"
 #include "cpu/kernels/linear_bf16.h"
+#include "cpu/kernels/linear_coded.h"
 #include "cpu/kernels/linear_f16.h"
 #include "cpu/kernels/linear_f32.h"
+#include "cpu/kernels/linear_int4.h"
+#include "cpu/kernels/linear_int8.h"
 #include "cpu/kernels/linear_int8_run.h"
 #include "cpu/kernels/linear_pack.h"
+#include "cpu/kernels/linear_pack_coded.h"
 #include "cpu/kernels/norm.h"
 #include "cpu/kernels/quantize_rows.h"
 #include "kv/codecs.h"
@@ -28,6 +32,10 @@ struct LinearKernels {
       {&kFormatBF16, &half_packed_bytes, &pack_bf16, &run_linear<V, Bf16Panels<V>>},
       {&kFormatW8A8, &w8a8_packed_bytes, &pack_w8a8, &run_int8<V, D, W8Codes<D>>},
       {&kFormatW4A8, &w4a8_packed_bytes, &pack_w4a8, &run_int8<V, D, W4Codes<D>>},
+      {&kFormatNf4, &nibble_packed_bytes, &pack_nf4, &run_coded<V, Nf4Codes<V>>, &can_pack_coded},
+      {&kFormatInt4, &nibble_packed_bytes, &pack_int4, &run_coded<V, Int4Codes<V>>,
+       &can_pack_coded},
+      {&kFormatInt8, &int8_packed_bytes, &pack_int8, &run_coded<V, Int8Codes<V>>, &can_pack_coded},
   };
 };
 

@@ -99,6 +99,21 @@ struct Lanes256 {
             _mm256_castsi256_ps(_mm256_and_si256(words(p + 8), mask))};
   }
 
+  // Sixteen words of eight codes of four bits: the code at kAt of each, as a signed number or as
+  // what a book of sixteen values says. A permutation looks at the lowest three bits of an index.
+  using Book = Lanes;
+  static Book book(const float* values) { return load(values); }
+  static Book signed_book() { return zero(); }
+  template <int kAt>
+  static Lanes signed_nibble(const std::uint32_t* p, const Book&) {
+    return {signed_bits<kAt>(words(p)), signed_bits<kAt>(words(p + 8))};
+  }
+  template <int kAt>
+  static Lanes book_nibble(const std::uint32_t* p, const Book& book) {
+    return {looked_up<kAt>(words(p), book), looked_up<kAt>(words(p + 8), book)};
+  }
+  static Lanes load_s8(const std::int8_t* p) { return {eight(p), eight(p + 8)}; }
+
   // One fixed tree: lanes eight apart, then four, two and one.
   static float sum(Lanes a) {
     const __m256 by8 = _mm256_add_ps(a.lo, a.hi);
@@ -126,6 +141,22 @@ struct Lanes256 {
   }
   static __m256i words(const std::uint32_t* p) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(static_cast<const void*>(p)));
+  }
+  template <int kAt>
+  static __m256 signed_bits(__m256i words) {
+    const __m256i top = kAt == 7 ? words : _mm256_slli_epi32(words, 28 - 4 * kAt);
+    return _mm256_cvtepi32_ps(_mm256_srai_epi32(top, 28));
+  }
+  template <int kAt>
+  static __m256 looked_up(__m256i words, const Lanes& book) {
+    const __m256i index = kAt == 0 ? words : _mm256_srli_epi32(words, 4 * kAt);
+    const __m256i top = kAt == 7 ? words : _mm256_slli_epi32(words, 28 - 4 * kAt);
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(book.lo, index),
+                            _mm256_permutevar8x32_ps(book.hi, index), _mm256_castsi256_ps(top));
+  }
+  static __m256 eight(const std::int8_t* p) {
+    const auto* bytes = static_cast<const __m128i*>(static_cast<const void*>(p));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(bytes)));
   }
 };
 

@@ -67,6 +67,27 @@ struct Lanes512 {
         _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi32(-0x10000)))};
   }
 
+  // Sixteen words of eight codes of four bits: the code at kAt of each, as a signed number or as
+  // what a book of sixteen values says. A permutation looks at the lowest four bits of an index.
+  using Book = Lanes;
+  static Book book(const float* values) { return load(values); }
+  static Book signed_book() {
+    return {_mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1)};
+  }
+  template <int kAt>
+  static Lanes book_nibble(const std::uint32_t* p, const Book& book) {
+    const __m512i words = _mm512_loadu_si512(p);
+    return {_mm512_permutexvar_ps(kAt == 0 ? words : _mm512_srli_epi32(words, 4 * kAt), book.v)};
+  }
+  template <int kAt>
+  static Lanes signed_nibble(const std::uint32_t* p, const Book& book) {
+    return book_nibble<kAt>(p, book);
+  }
+  static Lanes load_s8(const std::int8_t* p) {
+    const auto* bytes = static_cast<const __m128i*>(static_cast<const void*>(p));
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(bytes)))};
+  }
+
   // One fixed tree: lanes eight apart, then four, two and one.
   static float sum(Lanes a) {
     const __m256 by8 = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));

@@ -103,6 +103,37 @@ struct Lanes {
     return {high(p), high(p + 4), high(p + 8), high(p + 12)};
   }
 
+  // Sixteen words of eight codes of four bits: the code at kAt of each, as a signed number or as
+  // what a book of sixteen values says.
+  struct Book {
+    uint8x16x4_t bytes;
+  };
+  static Book book(const float* values) {
+    return {{{vreinterpretq_u8_f32(vld1q_f32(values)), vreinterpretq_u8_f32(vld1q_f32(values + 4)),
+              vreinterpretq_u8_f32(vld1q_f32(values + 8)),
+              vreinterpretq_u8_f32(vld1q_f32(values + 12))}}};
+  }
+  static Book signed_book() { return {}; }
+  template <int kAt>
+  static Lanes signed_nibble(const std::uint32_t* p, const Book&) {
+    return {signed_bits<kAt>(p), signed_bits<kAt>(p + 4), signed_bits<kAt>(p + 8),
+            signed_bits<kAt>(p + 12)};
+  }
+  template <int kAt>
+  static Lanes book_nibble(const std::uint32_t* p, const Book& book) {
+    return {looked_up<kAt>(p, book), looked_up<kAt>(p + 4, book), looked_up<kAt>(p + 8, book),
+            looked_up<kAt>(p + 12, book)};
+  }
+  static Lanes load_s8(const std::int8_t* p) {
+    const int8x16_t bytes = vld1q_s8(p);
+    const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
+    const int16x8_t high = vmovl_s8(vget_high_s8(bytes));
+    return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))),
+            vcvtq_f32_s32(vmovl_s16(vget_high_s16(low))),
+            vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))),
+            vcvtq_f32_s32(vmovl_s16(vget_high_s16(high)))};
+  }
+
   // One fixed tree: lanes eight apart, then four, two and one.
   static float sum(Lanes x) {
     const float32x4_t by4 = vaddq_f32(vaddq_f32(x.a, x.c), vaddq_f32(x.b, x.d));
@@ -133,6 +164,20 @@ struct Lanes {
   }
   static float32x4_t high(const std::uint32_t* p) {
     return vreinterpretq_f32_u32(vandq_u32(vld1q_u32(p), vdupq_n_u32(0xffff0000U)));
+  }
+  template <int kAt>
+  static float32x4_t signed_bits(const std::uint32_t* p) {
+    const int32x4_t top = vreinterpretq_s32_u32(vshlq_n_u32(vld1q_u32(p), 28 - 4 * kAt));
+    return vcvtq_f32_s32(vshrq_n_s32(top, 28));
+  }
+  template <int kAt>
+  static float32x4_t looked_up(const std::uint32_t* p, const Book& book) {
+    const uint32x4_t words = vld1q_u32(p);
+    const uint32x4_t top = vshlq_n_u32(words, 28 - 4 * kAt);
+    // Byte b of value c lies at 4 c + b.
+    const uint32x4_t places =
+        vmlaq_n_u32(vdupq_n_u32(0x03020100U), vshrq_n_u32(top, 28), 0x04040404U);
+    return vreinterpretq_f32_u8(vqtbl4q_u8(book.bytes, vreinterpretq_u8_u32(places)));
   }
 };
 

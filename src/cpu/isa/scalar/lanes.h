@@ -99,6 +99,25 @@ struct Lanes {
     return each([p](int i) { return std::bit_cast<float>(p[i] & 0xffff0000U); });
   }
 
+  // Sixteen words of eight codes of four bits: the code at kAt of each, as a signed number or as
+  // what a book of sixteen values says.
+  using Book = Lanes;
+  static Book book(const float* values) { return load(values); }
+  static Book signed_book() { return {}; }
+  template <int kAt>
+  static Lanes signed_nibble(const std::uint32_t* p, const Book&) {
+    return each([p](int i) {
+      return static_cast<float>(static_cast<std::int32_t>(p[i] << (28 - 4 * kAt)) >> 28);
+    });
+  }
+  template <int kAt>
+  static Lanes book_nibble(const std::uint32_t* p, const Book& book) {
+    return each([p, &book](int i) { return book.v[(p[i] >> (4 * kAt)) & 15U]; });
+  }
+  static Lanes load_s8(const std::int8_t* p) {
+    return each([p](int i) { return static_cast<float>(p[i]); });
+  }
+
   // One fixed tree: lanes eight apart, then four, two and one.
   static float sum(Lanes a) {
     for (int half = 8; half > 0; half /= 2) {
