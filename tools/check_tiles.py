@@ -18,7 +18,7 @@ INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.*)$")
 JUMP = re.compile(r"^j\w+\s+([0-9a-f]+)\b")
 DOT = "vpdpbusd"
 COPY = re.compile(r"^vmov\w+\s+%[xyz]mm\d+,%[xyz]mm\d+$")
-STACK = re.compile(r"^v\w+\s.*\(%r[sb]p[,)]")
+STACK = re.compile(r"^v\w+\s.*\(%rsp[,)]")  # (%rbp is a register as any other)
 SETS = ("avx512vnni", "avxvnni")
 
 
