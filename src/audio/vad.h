@@ -20,7 +20,7 @@ class Vad {
   explicit Vad(std::int32_t sample_rate_hz);
 
   void push(std::span<const float> samples);
-  void finish();  // ends an interval that is still open
+  void finish();                                 // ends an interval that is still open
   bool is_speech() const { return is_speech_; }  // at the end of what was pushed
   // Finished intervals [start, end) since the last call, in order.
   std::vector<Interval> take();

@@ -29,7 +29,7 @@ class JsonObject {
   // Throws kCorrupt when value is no object. `value` must outlive this.
   JsonObject(const boost::json::value& value, std::string path);
 
-  bool has(std::string_view field) const;  // present and not null
+  bool has(std::string_view field) const;      // present and not null
   bool is_null(std::string_view field) const;  // present and null
   JsonObject object(std::string_view field) const;
   // Whole numbers within [low, high]; 12.0 counts as 12.
