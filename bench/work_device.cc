@@ -43,10 +43,8 @@ void WorkDevice::count(const char* op, const DeviceWeight* weight, const Work& w
   table_[{op, weight != nullptr ? without_numbers(weight->name) : ""}].add(work);
 }
 
-Work WorkDevice::projection(const DeviceWeight& weight, std::int64_t rows) const {
-  const std::size_t bytes =
-      real_.weight_bytes(*weight.format, weight.out_features, weight.in_features, Use::kProjection);
-  return {static_cast<double>(bytes),
+Work WorkDevice::projection(const DeviceWeight& weight, std::int64_t rows) {
+  return {static_cast<double>(weight.projection_bytes),
           static_cast<double>(rows) * weight.out_features * weight.in_features};
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/cpu_topology.h"
+#include "base/log.h"
 #include "cpu/linear_cut.h"
 
 namespace verbatim {
@@ -61,22 +62,85 @@ const LinearKernel& CpuDevice::kernel_for(const WeightFormat& format) const {
   for (const LinearKernel& kernel : table_.linear) {
     if (kernel.format == &format) return kernel;
   }
+  check(&format != &kFormatF32, "every table has a kernel for f32");
+  // What rounds its rows cannot run as floats.
+  if (format.activations == Activations::kFloat) return kernel_for(kFormatF32);
   fail(Code::kUnsupported, "the CPU has no kernel for weights in %s", format.name);
 }
 
-std::size_t CpuDevice::weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                                    Use use) const {
-  std::size_t bytes = 0;
-  Weight shape;
-  shape.format = &format;
-  shape.out_features = out;
-  shape.in_features = in;
-  if (use != Use::kTable) bytes += kernel_for(format).packed_bytes(shape);
+void CpuDevice::tell_widened(const WeightFormat& format) {
+  if (std::find(told_.begin(), told_.end(), &format) != told_.end()) return;
+  told_.push_back(&format);
+  log(Level::kWarn,
+      "%s: no kernel for weights in %s, they are widened to f32: right, but large and "
+      "slow",
+      info_.name.c_str(), format.name);
+}
+
+std::size_t CpuDevice::weight_bytes(const Weight& weight, Use use) const {
+  std::size_t bytes = use != Use::kTable ? projection_bytes(weight) : 0;
   if (use != Use::kProjection) {
-    bytes += static_cast<std::size_t>(out) * static_cast<std::size_t>(in) * format.element_bytes;
+    const std::size_t stored = weight.format->element_bytes;
+    bytes += static_cast<std::size_t>(weight.out_features) *
+             static_cast<std::size_t>(weight.in_features) * (stored == 0 ? sizeof(float) : stored);
   }
   return bytes;
 }
+
+std::size_t CpuDevice::projection_bytes(const Weight& weight) const {
+  return kernel_for(*weight.format).packed_bytes(weight);
+}
+
+namespace {
+
+Weight dense_shape(std::int32_t out, std::int32_t in) {
+  Weight shape;
+  shape.format = &kFormatF32;
+  shape.out_features = out;
+  shape.in_features = in;
+  return shape;
+}
+
+std::vector<std::byte> widened_rows(const Weight& weight, std::int32_t first, std::int32_t rows) {
+  const auto in = static_cast<std::size_t>(weight.in_features);
+  std::vector<float> row(in);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(rows) * in * sizeof(float));
+  for (std::int32_t r = 0; r < rows; ++r) {
+    weight.format->decode_row(weight, first + r, row);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(r) * in * sizeof(float), row.data(),
+                in * sizeof(float));
+  }
+  return bytes;
+}
+
+// Packs what the rows decode to as panels of f32, panel by panel.
+void pack_widened(const Weight& weight, const LinearKernel& kernel, std::int64_t first,
+                  std::int64_t last, std::byte* packed) {
+  const std::size_t panel_bytes = kernel.packed_bytes(dense_shape(kLanes, weight.in_features));
+  for (std::int64_t panel = first; panel < last; ++panel) {
+    const auto row = static_cast<std::int32_t>(panel * kLanes);
+    const std::int32_t rows = std::min(kLanes, weight.out_features - row);
+    const std::vector<std::byte> bytes = widened_rows(weight, row, rows);
+    kernel.pack(dense_weight(kFormatF32, bytes, rows, weight.in_features), 0, 1,
+                packed + static_cast<std::size_t>(panel) * panel_bytes);
+  }
+}
+
+void keep_table(const Weight& weight, CpuWeight& made) {
+  std::vector<std::byte> widened;
+  std::span<const std::byte> bytes = weight.planes[0];
+  made.table = weight;
+  if (weight.format->element_bytes == 0) {
+    widened = widened_rows(weight, 0, weight.out_features);
+    bytes = widened;
+    made.table = dense_weight(kFormatF32, bytes, weight.out_features, weight.in_features);
+  }
+  made.table_storage = allocate_host(bytes.size());
+  std::memcpy(made.table_storage.data(), bytes.data(), bytes.size());
+  made.table.planes[0] = {made.table_storage.data(), bytes.size()};
+}
+
+}  // namespace
 
 std::unique_ptr<DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) {
   auto made = std::make_unique<CpuWeight>();
@@ -85,24 +149,25 @@ std::unique_ptr<DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) 
   made->format = weight.format;
   made->group = weight.group;
   made->has_zeros = !weight.planes[2].empty();
-  made->bytes = weight_bytes(*weight.format, weight.out_features, weight.in_features, use);
+  made->bytes = weight_bytes(weight, use);
   if (use != Use::kTable) {
-    made->kernel = &kernel_for(*weight.format);
-    made->packed = allocate_host(made->kernel->packed_bytes(weight));
-    const LinearKernel& kernel = *made->kernel;
+    const LinearKernel& kernel = kernel_for(*weight.format);
+    const bool widened = kernel.format != weight.format;
+    if (widened) tell_widened(*weight.format);
+    made->kernel = &kernel;
+    made->projection_bytes = projection_bytes(weight);
+    made->packed = allocate_host(made->projection_bytes);
     std::byte* packed = made->packed.data();
     pool_.parallel_for(panel_count(weight.out_features), 1,
                        [&](std::int64_t first, std::int64_t last, int) {
-                         kernel.pack(weight, first, last - first, packed);
+                         if (widened) {
+                           pack_widened(weight, kernel, first, last, packed);
+                         } else {
+                           kernel.pack(weight, first, last - first, packed);
+                         }
                        });
   }
-  if (use != Use::kProjection) {
-    const std::span<const std::byte> bytes = weight.planes[0];
-    made->table_storage = allocate_host(bytes.size());
-    std::memcpy(made->table_storage.data(), bytes.data(), bytes.size());
-    made->table = weight;
-    made->table.planes[0] = {made->table_storage.data(), bytes.size()};
-  }
+  if (use != Use::kProjection) keep_table(weight, *made);
   return made;
 }
 

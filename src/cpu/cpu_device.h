@@ -19,7 +19,7 @@ class CpuWeight final : public DeviceWeight {
   Buffer packed;  // panels, when it is used as a projection
   std::int32_t group = 0;
   bool has_zeros = false;
-  Weight table;  // rows as stored, when it is used as a table
+  Weight table;  // rows as stored or widened, when it is used as a table
   Buffer table_storage;
 };
 
@@ -32,8 +32,7 @@ class CpuDevice final : public Device {
   void upload(const Tensor& to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, const Tensor& from) override;
   std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override;
-  std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                           Use use) const override;
+  std::size_t weight_bytes(const Weight& weight, Use use) const override;
   Tensor receive(const Tensor& x) override { return x; }
   std::size_t attention_scratch_bytes(const Spans& spans,
                                       const AttentionShape& shape) const override;
@@ -57,7 +56,10 @@ class CpuDevice final : public Device {
 
  private:
   struct ConvSpan;  // one span's rows on their way through a convolution
+  // The kernel of the format, or that of f32, which runs it widened.
   const LinearKernel& kernel_for(const WeightFormat& format) const;
+  std::size_t projection_bytes(const Weight& weight) const;
+  void tell_widened(const WeightFormat& format);
   // The call for rows of `out` from `first_row` on, but for the rows that go in.
   static LinearCall linear_call(const Linear& linear, const Epilogue& epilogue, const Tensor& out,
                                 std::int64_t first_row);
@@ -79,6 +81,7 @@ class CpuDevice final : public Device {
   Buffer linear_scratch_;    // kLinearScratchBytes for each worker
   Buffer rounded_;           // rows of activations as int8; grows to the most there were
   std::vector<float> edge_;  // the edge rows of a convolution with their context
+  std::vector<const WeightFormat*> told_;  // formats without a kernel that the log has named
   RopeCache rope_angles_;
 };
 

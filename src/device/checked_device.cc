@@ -59,12 +59,12 @@ std::unique_ptr<DeviceWeight> CheckedDevice::prepare(const Weight& weight, Use u
   made->in_features = weight.in_features;
   made->format = weight.format;
   made->bytes = made->first->bytes + made->second->bytes;
+  made->projection_bytes = made->first->projection_bytes + made->second->projection_bytes;
   return made;
 }
 
-std::size_t CheckedDevice::weight_bytes(const WeightFormat& format, std::int32_t out,
-                                        std::int32_t in, Use use) const {
-  return first_->weight_bytes(format, out, in, use) + second_.weight_bytes(format, out, in, use);
+std::size_t CheckedDevice::weight_bytes(const Weight& weight, Use use) const {
+  return first_->weight_bytes(weight, use) + second_.weight_bytes(weight, use);
 }
 
 std::size_t CheckedDevice::attention_scratch_bytes(const Spans& spans,

@@ -24,8 +24,7 @@ class CheckedDevice final : public Device {
     first_->download(to, from);
   }
   std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override;
-  std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                           Use use) const override;
+  std::size_t weight_bytes(const Weight& weight, Use use) const override;
   Tensor receive(const Tensor& x) override { return first_->receive(x); }
   std::size_t attention_scratch_bytes(const Spans& spans,
                                       const AttentionShape& shape) const override;

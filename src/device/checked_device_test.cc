@@ -40,9 +40,8 @@ class WrongDevice final : public Device {
   std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override {
     return inner_->prepare(weight, use);
   }
-  std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                           Use use) const override {
-    return inner_->weight_bytes(format, out, in, use);
+  std::size_t weight_bytes(const Weight& weight, Use use) const override {
+    return inner_->weight_bytes(weight, use);
   }
   Tensor receive(const Tensor& x) override { return x; }
   std::size_t attention_scratch_bytes(const Spans& spans,
@@ -195,11 +194,12 @@ TEST(CheckedDevice, TheErrorNamesWeightRowColumnAndBothValues) {
 TEST(CheckedDevice, TakesTheMemoryOfBothDevices) {
   const std::unique_ptr<Device> second = cpu_with(1);
   const std::unique_ptr<Device> device = checked(cpu_with(1), *second);
-  EXPECT_EQ(device->weight_bytes(kFormatF16, 48, 32, Use::kBoth),
-            2 * second->weight_bytes(kFormatF16, 48, 32, Use::kBoth));
+  const std::vector<std::byte> bytes(std::size_t{48} * 32 * 2);
+  const Weight weight = dense_weight(kFormatF16, bytes, 48, 32);
+  EXPECT_EQ(device->weight_bytes(weight, Use::kBoth), 2 * second->weight_bytes(weight, Use::kBoth));
   TestPlace place(*device, 1);
   place.linear(kFormatF16, 48, 32, false, Use::kBoth);
-  EXPECT_EQ(place.weight_bytes(), device->weight_bytes(kFormatF16, 48, 32, Use::kBoth));
+  EXPECT_EQ(place.weight_bytes(), device->weight_bytes(weight, Use::kBoth));
 }
 
 }  // namespace

@@ -71,9 +71,8 @@ class Device {
   virtual void upload(const Tensor& to, std::span<const std::byte> from) = 0;
   virtual void download(std::span<std::byte> to, const Tensor& from) = 0;
   virtual std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) = 0;
-  // What prepare would take; known without the bytes.
-  virtual std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                                   Use use) const = 0;
+  // What prepare would take. Looks at shape, group and which planes there are, at no byte.
+  virtual std::size_t weight_bytes(const Weight& weight, Use use) const = 0;
   virtual Tensor receive(const Tensor& x) = 0;  // x itself when it is already here
   // Scratch an attention over these spans takes, for the arena.
   virtual std::size_t attention_scratch_bytes(const Spans& spans,

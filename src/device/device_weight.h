@@ -17,7 +17,8 @@ class DeviceWeight {
   std::int32_t out_features = 0;
   std::int32_t in_features = 0;
   const WeightFormat* format = nullptr;
-  std::size_t bytes = 0;  // what it costs where it lives
+  std::size_t bytes = 0;             // what it costs where it lives
+  std::size_t projection_bytes = 0;  // of these, what a product reads
 };
 
 // A projection as a layer holds it: views into the model's WeightStore. A tied head is a second

@@ -26,7 +26,7 @@ std::unique_ptr<DeviceWeight> DryDevice::prepare(const Weight& weight, Use use) 
   made->out_features = weight.out_features;
   made->in_features = weight.in_features;
   made->format = weight.format;
-  made->bytes = real_.weight_bytes(*weight.format, weight.out_features, weight.in_features, use);
+  made->bytes = real_.weight_bytes(weight, use);
   weights_bytes_ += made->bytes;
   return made;
 }

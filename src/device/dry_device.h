@@ -21,9 +21,8 @@ class DryDevice final : public Device {
   void upload(const Tensor&, std::span<const std::byte>) override {}
   void download(std::span<std::byte>, const Tensor&) override {}
   std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override;
-  std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                           Use use) const override {
-    return real_.weight_bytes(format, out, in, use);
+  std::size_t weight_bytes(const Weight& weight, Use use) const override {
+    return real_.weight_bytes(weight, use);
   }
   Tensor receive(const Tensor& x) override { return x; }
   std::size_t attention_scratch_bytes(const Spans& spans,

@@ -36,9 +36,8 @@ class TimedDevice final : public Device {
   std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) override {
     return inner_->prepare(weight, use);
   }
-  std::size_t weight_bytes(const WeightFormat& format, std::int32_t out, std::int32_t in,
-                           Use use) const override {
-    return inner_->weight_bytes(format, out, in, use);
+  std::size_t weight_bytes(const Weight& weight, Use use) const override {
+    return inner_->weight_bytes(weight, use);
   }
   Tensor receive(const Tensor& x) override { return inner_->receive(x); }
   std::size_t attention_scratch_bytes(const Spans& spans,

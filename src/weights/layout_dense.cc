@@ -24,7 +24,10 @@ const WeightFormat* format_of(const RawTensor* tensor) {
 }
 
 bool recognise(const Checkpoint& checkpoint, std::string_view prefix) {
-  return format_of(checkpoint.find(std::string(prefix) + ".weight")) != nullptr;
+  const std::string name = std::string(prefix) + ".weight";
+  // bitsandbytes may keep its nibbles as elements of a float type.
+  return format_of(checkpoint.find(name)) != nullptr &&
+         checkpoint.find(name + ".absmax") == nullptr;
 }
 
 Weight read(const Checkpoint& checkpoint, std::string_view prefix, std::int32_t out,

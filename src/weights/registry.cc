@@ -10,6 +10,7 @@
 namespace verbatim {
 
 extern const WeightLayout kLayoutDense;
+extern const WeightLayout kLayoutNf4;
 
 namespace {
 
@@ -18,8 +19,7 @@ struct Companion {
   const char* suffix;
   const char* writer;
 };
-constexpr std::array<Companion, 7> kCompanions{{
-    {".weight.absmax", "bitsandbytes, 4 bit"},
+constexpr std::array<Companion, 6> kCompanions{{
     {".SCB", "bitsandbytes, 8 bit"},
     {".qweight", "GPTQ or AWQ"},
     {".weight_packed", "compressed-tensors, packed"},
@@ -28,17 +28,24 @@ constexpr std::array<Companion, 7> kCompanions{{
     {".absmax", "bitsandbytes, 4 bit"},
 }};
 
-std::string format_names() {
-  std::string names;
-  for (const WeightFormat* format : weight_formats()) append_listed(names, format->name);
-  return names;
+std::string names(std::span<const WeightFormat* const> formats) {
+  std::string listed;
+  for (const WeightFormat* format : formats) append_listed(listed, format->name);
+  return listed;
+}
+
+std::string layout_names() {
+  std::string listed;
+  for (const WeightLayout* layout : weight_layouts()) append_listed(listed, layout->name);
+  return listed;
 }
 
 }  // namespace
 
 std::span<const WeightFormat* const> weight_formats() {
-  static constexpr std::array<const WeightFormat*, 3> kFormats{&kFormatF32, &kFormatF16,
-                                                               &kFormatBF16};
+  static constexpr std::array<const WeightFormat*, 8> kFormats{
+      &kFormatF32,  &kFormatF16,  &kFormatBF16, &kFormatNf4,
+      &kFormatInt4, &kFormatInt8, &kFormatW8A8, &kFormatW4A8};
   return kFormats;
 }
 
@@ -47,28 +54,35 @@ std::span<const WeightFormat* const> dense_formats() {
 }
 
 std::span<const WeightLayout* const> weight_layouts() {
-  static constexpr std::array<const WeightLayout*, 1> kLayouts{&kLayoutDense};
+  static constexpr std::array<const WeightLayout*, 2> kLayouts{&kLayoutNf4, &kLayoutDense};
   return kLayouts;
 }
 
 const WeightLayout& recognise_layout(const Checkpoint& checkpoint, std::string_view prefix) {
-  for (const WeightLayout* layout : weight_layouts()) {
-    if (layout->recognise(checkpoint, prefix)) return *layout;
-  }
   const std::string name(prefix);
+  const WeightLayout* found = nullptr;
+  for (const WeightLayout* layout : weight_layouts()) {
+    if (!layout->recognise(checkpoint, prefix)) continue;
+    if (found != nullptr) {
+      fail(Code::kCorrupt, "%s: mixed formats: its tensors are %s and also %s", name.c_str(),
+           found->name, layout->name);
+    }
+    found = layout;
+  }
+  if (found != nullptr) return *found;
   for (const Companion& companion : kCompanions) {
     const RawTensor* tensor = checkpoint.find(name + companion.suffix);
     if (tensor == nullptr) continue;
     fail(Code::kUnsupported,
-         "%s: quantised: found %s in %s (%s), a weight format that this version does not read; it "
-         "reads %s",
+         "%s: quantised: found %s in %s (%s), a way to store weights that this version does not "
+         "read; it reads %s",
          name.c_str(), tensor->name.c_str(), tensor->file.c_str(), companion.writer,
-         format_names().c_str());
+         layout_names().c_str());
   }
   const RawTensor& tensor = checkpoint.tensor(name + ".weight");
   fail(Code::kUnsupported, "%s: found dtype %s in %s, expected one of the weight formats %s",
        tensor.name.c_str(), raw_type_name(tensor.type), tensor.file.c_str(),
-       format_names().c_str());
+       names(dense_formats()).c_str());
 }
 
 }  // namespace verbatim

@@ -1,0 +1,53 @@
+// What the layouts of quantised weights share: companion tensors checked by name, and planes that
+// a reader fills.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "weights/layout.h"
+
+namespace verbatim {
+
+// The tensor, which has one of these types and this shape; throws kNotFound or kCorrupt, naming it.
+// It joins what was read.
+const RawTensor& stored_part(const Checkpoint& checkpoint, const std::string& name,
+                             std::initializer_list<RawType> types,
+                             const std::vector<std::int64_t>& shape, WeightStorage& storage);
+
+std::uint32_t word_at(const RawTensor& tensor, std::int64_t index);  // of I32
+std::vector<std::int64_t> integers_of(const RawTensor& tensor);      // I32 or I64
+// F32, F16 or BF16, widened; throws kCorrupt for the first value that is no finite number.
+std::vector<float> finite_values(const RawTensor& tensor);
+DType float_dtype(RawType type);  // of F32, F16 and BF16
+
+// Zeroed elements that live as long as the storage does.
+template <typename T>
+std::span<T> take_plane(WeightStorage& storage, std::int64_t count) {
+  storage.buffers.push_back(allocate_host(static_cast<std::size_t>(count) * sizeof(T)));
+  void* data = storage.buffers.back().data();
+  return {static_cast<T*>(data), static_cast<std::size_t>(count)};
+}
+
+// A row of four-bit codes as the formats keep them.
+class NibbleRows {
+ public:
+  NibbleRows(WeightStorage& storage, std::int32_t out, std::int32_t in)
+      : row_bytes_((std::int64_t{in} + 1) / 2),
+        bytes_(take_plane<std::uint8_t>(storage, out * row_bytes_)) {}
+  void put(std::int64_t row, std::int64_t place, std::uint32_t code) {
+    std::uint8_t& byte = bytes_[static_cast<std::size_t>(row * row_bytes_ + place / 2)];
+    byte = static_cast<std::uint8_t>(byte | (code << (place % 2 * 4)));
+  }
+  std::span<const std::byte> bytes() const { return std::as_bytes(bytes_); }
+
+ private:
+  std::int64_t row_bytes_;
+  std::span<std::uint8_t> bytes_;
+};
+
+}  // namespace verbatim
