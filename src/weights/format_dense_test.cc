@@ -137,8 +137,7 @@ TEST(RecogniseLayout, AnotherDtypeIsNamed) {
 }
 
 TEST(RecogniseLayout, QuantisedWeightsAreNamedByWhatIsThere) {
-  for (const char* name :
-       {"a.q_proj.qweight", "a.q_proj.weight_packed", "a.q_proj.weight_scale", "a.q_proj.SCB"}) {
+  for (const char* name : {"a.q_proj.qweight", "a.q_proj.weight_scale", "a.q_proj.SCB"}) {
     const OneTensor file(name, RawType::kU8, {1}, std::vector<std::byte>(1));
     const std::string message =
         message_of(Code::kUnsupported, [&] { recognise_layout(file.open(), "a.q_proj"); });

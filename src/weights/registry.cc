@@ -9,7 +9,10 @@
 
 namespace verbatim {
 
+extern const WeightLayout kLayoutAwq;
+extern const WeightLayout kLayoutCompressed;
 extern const WeightLayout kLayoutDense;
+extern const WeightLayout kLayoutGptq;
 extern const WeightLayout kLayoutNf4;
 
 namespace {
@@ -19,10 +22,9 @@ struct Companion {
   const char* suffix;
   const char* writer;
 };
-constexpr std::array<Companion, 6> kCompanions{{
+constexpr std::array<Companion, 5> kCompanions{{
     {".SCB", "bitsandbytes, 8 bit"},
     {".qweight", "GPTQ or AWQ"},
-    {".weight_packed", "compressed-tensors, packed"},
     {".weight_scale_inv", "FP8 in blocks"},
     {".weight_scale", "compressed-tensors"},
     {".absmax", "bitsandbytes, 4 bit"},
@@ -54,7 +56,8 @@ std::span<const WeightFormat* const> dense_formats() {
 }
 
 std::span<const WeightLayout* const> weight_layouts() {
-  static constexpr std::array<const WeightLayout*, 2> kLayouts{&kLayoutNf4, &kLayoutDense};
+  static constexpr std::array<const WeightLayout*, 5> kLayouts{
+      &kLayoutDense, &kLayoutNf4, &kLayoutAwq, &kLayoutGptq, &kLayoutCompressed};
   return kLayouts;
 }
 
