@@ -68,11 +68,17 @@ const LinearKernel& CpuDevice::kernel_for(const WeightFormat& format) const {
   fail(Code::kUnsupported, "the CPU has no kernel for weights in %s", format.name);
 }
 
+const LinearKernel& CpuDevice::kernel_for(const Weight& weight) const {
+  const LinearKernel& kernel = kernel_for(*weight.format);
+  const bool takes = kernel.can == nullptr || kernel.can(weight);
+  return takes ? kernel : kernel_for(kFormatF32);
+}
+
 void CpuDevice::tell_widened(const WeightFormat& format) {
   if (std::find(told_.begin(), told_.end(), &format) != told_.end()) return;
   told_.push_back(&format);
   log(Level::kWarn,
-      "%s: no kernel for weights in %s, they are widened to f32: right, but large and "
+      "%s: no kernel for some weights in %s, they are widened to f32: right, but large and "
       "slow",
       info_.name.c_str(), format.name);
 }
@@ -88,7 +94,7 @@ std::size_t CpuDevice::weight_bytes(const Weight& weight, Use use) const {
 }
 
 std::size_t CpuDevice::projection_bytes(const Weight& weight) const {
-  return kernel_for(*weight.format).packed_bytes(weight);
+  return kernel_for(weight).packed_bytes(weight);
 }
 
 namespace {
@@ -151,7 +157,7 @@ std::unique_ptr<DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) 
   made->has_zeros = !weight.planes[2].empty();
   made->bytes = weight_bytes(weight, use);
   if (use != Use::kTable) {
-    const LinearKernel& kernel = kernel_for(*weight.format);
+    const LinearKernel& kernel = kernel_for(weight);
     const bool widened = kernel.format != weight.format;
     if (widened) tell_widened(*weight.format);
     made->kernel = &kernel;

@@ -58,6 +58,7 @@ class CpuDevice final : public Device {
   struct ConvSpan;  // one span's rows on their way through a convolution
   // The kernel of the format, or that of f32, which runs it widened.
   const LinearKernel& kernel_for(const WeightFormat& format) const;
+  const LinearKernel& kernel_for(const Weight& weight) const;  // that of f32 where none can take it
   std::size_t projection_bytes(const Weight& weight) const;
   void tell_widened(const WeightFormat& format);
   // The call for rows of `out` from `first_row` on, but for the rows that go in.
