@@ -15,8 +15,6 @@ namespace {
 constexpr std::chrono::milliseconds kWait{50};  // how late an end may be noticed
 constexpr double kRetryS = 1;
 constexpr std::int64_t kBlocksPerSecond = 25;  // the most that one read of the device takes
-// No sound is louder; above it sums of samples could overflow.
-constexpr float kLoudest = 1e30F;
 
 }  // namespace
 
@@ -91,18 +89,7 @@ void Microphone::hear(std::size_t frames) {
   const std::size_t count = frames * channels;
   decode_samples(format_.format, std::span(bytes_).first(count * sample_bytes(format_.format)),
                  std::span(samples_).first(count));
-  const double share = 1.0 / static_cast<double>(channels);
-  for (std::size_t frame = 0; frame < frames; ++frame) {
-    double sum = 0;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      const float sample = samples_[frame * channels + channel];
-      if (std::abs(sample) < kLoudest)
-        sum += static_cast<double>(sample);
-      else
-        ++bad_samples_;
-    }
-    samples_[frame] = static_cast<float>(sum * share);
-  }
+  bad_samples_ += mix_channels(std::span(samples_).first(count), format_.channels, -1);
   next_ = 0;
   last_ = frames;
   if (resampler_) resampler_->push(std::span(samples_).first(frames));

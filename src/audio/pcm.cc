@@ -2,6 +2,7 @@
 #include "audio/pcm.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -126,6 +127,30 @@ void decode_samples(SampleFormat format, std::span<const std::byte> bytes,
         return static_cast<float>(expand_mu_law(std::to_integer<unsigned>(*at))) * 0x1p-15F;
       });
   }
+}
+
+std::int64_t mix_channels(std::span<float> samples, std::int32_t channels, std::int32_t channel) {
+  // No sound is louder; above it sums of samples could overflow.
+  constexpr float kLoudest = 1e30F;
+  std::int64_t bad = 0;
+  const auto finite = [&](float sample) {
+    if (std::abs(sample) < kLoudest) return sample;
+    ++bad;
+    return 0.0F;
+  };
+  const auto wide = static_cast<std::size_t>(channels);
+  const double share = 1.0 / static_cast<double>(wide);
+  for (std::size_t frame = 0; frame < samples.size() / wide; ++frame) {
+    const std::span<const float> one = samples.subspan(frame * wide, wide);
+    if (channel >= 0 || wide == 1) {
+      samples[frame] = finite(one[channel > 0 ? static_cast<std::size_t>(channel) : 0]);
+      continue;
+    }
+    double sum = 0;
+    for (const float sample : one) sum += static_cast<double>(finite(sample));
+    samples[frame] = static_cast<float>(sum * share);
+  }
+  return bad;
 }
 
 }  // namespace verbatim

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "audio/frames.h"
+#include "audio/pcm.h"
 #include "audio/resampler.h"
 #include "base/error.h"
 
@@ -18,8 +19,6 @@ constexpr std::int32_t kLeastRateHz = 4000;
 constexpr std::int32_t kMostRateHz = 768000;
 constexpr std::int32_t kMostChannels = 64;
 constexpr std::size_t kBlockSamples = 16384;  // of all channels together
-// No sound is louder; above it sums of samples could overflow.
-constexpr float kLoudest = 1e30F;
 
 std::string name_of(const AudioRequest& request) {
   return request.what == "-" ? "stdin" : request.what;
@@ -62,7 +61,9 @@ class MonoReader {
     // Who ends live audio before its first sample has made no mistake.
     if (count == 0 && given_ == 0 && !is_live_)
       fail(Code::kCorrupt, "%s: holds no audio", name_.c_str());
-    mix(static_cast<std::size_t>(count));
+    bad_samples_ +=
+        mix_channels(std::span(block_).first(static_cast<std::size_t>(count * frames_->channels())),
+                     frames_->channels(), channel_);
     return std::span(block_).first(static_cast<std::size_t>(count));
   }
 
@@ -99,29 +100,6 @@ class MonoReader {
     if (passed < start_ || (start_ > 0 && frames_->frames() == start_))
       fail(Code::kInvalidArgument, "%s: the start at %g s is beyond its end at %.2f s",
            name_.c_str(), start_s, static_cast<double>(passed) / frames_->sample_rate_hz());
-  }
-
-  // In place, frame by frame. The mean is the sum in double in the order of the channels times 1/n,
-  // rounded once: exact for 16 and 24 bits and a power of two of channels.
-  void mix(std::size_t count) {
-    const auto channels = static_cast<std::size_t>(frames_->channels());
-    const double share = 1.0 / static_cast<double>(channels);
-    for (std::size_t frame = 0; frame < count; ++frame) {
-      const std::span<float> samples = std::span(block_).subspan(frame * channels, channels);
-      if (channel_ >= 0 || channels == 1) {
-        block_[frame] = finite(samples[channel_ > 0 ? static_cast<std::size_t>(channel_) : 0]);
-        continue;
-      }
-      double sum = 0;
-      for (const float sample : samples) sum += static_cast<double>(finite(sample));
-      block_[frame] = static_cast<float>(sum * share);
-    }
-  }
-
-  float finite(float sample) {
-    if (std::abs(sample) < kLoudest) return sample;
-    ++bad_samples_;
-    return 0;
   }
 
   std::unique_ptr<FrameReader> frames_;

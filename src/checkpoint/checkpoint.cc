@@ -133,7 +133,7 @@ Checkpoint Checkpoint::open(const std::string& folder) {
   Contents& into = *checkpoint.contents_;
   const Container& container = container_of(folder);
   into.config_file = container.config;
-  checkpoint.json(into.config_file);
+  checkpoint.json(into.config_file);  // what is wrong with it is told before any file is mapped
   const std::vector<ContainerFile> files = container.files(folder);
   for (const ContainerFile& file : files) {
     const MappedFile& mapped = into.mappings.emplace_back(file.path);
@@ -178,6 +178,12 @@ Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
 
 const std::string& Checkpoint::folder() const {
   return contents_->folder;
+}
+std::string Checkpoint::name() const {
+  std::string path = contents_->folder;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 std::span<const RawTensor> Checkpoint::tensors() const {
   return contents_->tensors;

@@ -42,6 +42,7 @@ class Checkpoint {
   Checkpoint(Checkpoint&&) noexcept;
 
   const std::string& folder() const;
+  std::string name() const;                    // the last part of the folder's path
   std::span<const RawTensor> tensors() const;  // sorted by name
   const RawTensor* find(std::string_view name) const;
   const RawTensor& tensor(std::string_view name) const;  // throws kNotFound

@@ -1,8 +1,6 @@
 // The folder as Mistral publishes it: params.json and one consolidated.safetensors. A hub's folder
 // may hold the files of transformers beside them, which are then not read.
-#include <filesystem>
-#include <system_error>
-
+#include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
 
 namespace verbatim {
@@ -11,22 +9,12 @@ namespace {
 constexpr const char* kConfig = "params.json";
 constexpr const char* kWeights = "consolidated.safetensors";
 
-std::string below(const std::string& folder, const char* name) {
-  return (std::filesystem::path(folder) / name).string();
-}
-
 bool recognise(const std::string& folder) {
-  std::error_code error;
-  return std::filesystem::exists(below(folder, kConfig), error) &&
-         std::filesystem::exists(below(folder, kWeights), error);
+  return exists(joined(folder, kConfig)) && exists(joined(folder, kWeights));
 }
 
 std::vector<ContainerFile> files(const std::string& folder) {
-  return {{.path = below(folder, kWeights), .name = kWeights, .listed = {}}};
-}
-
-std::vector<RawTensor> parse(std::span<const std::byte> bytes, const std::string& file) {
-  return kSafetensors.parse(bytes, file);
+  return {{.path = joined(folder, kWeights), .name = kWeights, .listed = {}}};
 }
 
 }  // namespace
@@ -36,6 +24,6 @@ const Container kMistral{.name = "consolidated",
                          .config = kConfig,
                          .recognise = recognise,
                          .files = files,
-                         .parse = parse};
+                         .parse = parse_safetensors};
 
 }  // namespace verbatim

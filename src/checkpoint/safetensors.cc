@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "checkpoint/folder.h"
 
 namespace verbatim {
 namespace {
@@ -32,15 +33,6 @@ struct Entry {
   std::uint64_t begin = 0;  // bytes behind the header
   std::uint64_t end = 0;
 };
-
-std::string joined(const std::string& folder, std::string_view file) {
-  return (std::filesystem::path(folder) / file).string();
-}
-
-bool exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
 
 std::string_view header_text(std::span<const std::byte> bytes, const std::string& file) {
   if (bytes.size() < kLengthBytes) {
@@ -209,7 +201,10 @@ void check_layout(std::vector<Entry>& entries, std::size_t data_size, const std:
   }
 }
 
-std::vector<RawTensor> parse(std::span<const std::byte> bytes, const std::string& file) {
+}  // namespace
+
+std::vector<RawTensor> parse_safetensors(std::span<const std::byte> bytes,
+                                         const std::string& file) {
   const std::string_view text = header_text(bytes, file);
   const boost::json::value header = parse_json(text, file);
   refuse_duplicate_keys(text, file);
@@ -232,6 +227,8 @@ std::vector<RawTensor> parse(std::span<const std::byte> bytes, const std::string
   for (Entry& entry : entries) tensors.push_back(std::move(entry.tensor));
   return tensors;
 }
+
+namespace {
 
 // Shards lie beside the index: a name with a folder in it could reach any file of the machine.
 void check_shard_name(const std::string& index, const std::string& tensor, std::string_view name) {
@@ -297,6 +294,6 @@ const Container kSafetensors{.name = "safetensors",
                              .config = "config.json",
                              .recognise = recognise,
                              .files = files,
-                             .parse = parse};
+                             .parse = parse_safetensors};
 
 }  // namespace verbatim

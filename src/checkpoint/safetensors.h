@@ -10,6 +10,9 @@ namespace verbatim {
 
 extern const Container kSafetensors;
 
+// The tensors of one mapped file, as Container::parse wants them.
+std::vector<RawTensor> parse_safetensors(std::span<const std::byte> bytes, const std::string& file);
+
 // Headers above this are refused, as the format's own reader does.
 constexpr std::size_t kMaxSafetensorsHeaderBytes = 100'000'000;
 

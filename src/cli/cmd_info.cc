@@ -91,7 +91,7 @@ int run(std::span<const char* const> arguments) {
     write_stdout(flags.help());
     return kExitWhole;
   }
-  const ModelDescription model = describe_model(engine_options(given, nullptr));
+  const ModelDescription model = describe_model(engine_options(given));
   write_stdout(json ? info_json(model) : info_text(model));
   return kExitWhole;
 }

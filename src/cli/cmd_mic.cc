@@ -204,13 +204,9 @@ int mic(const MicFlags& flags) {
   SessionOptions session;
   apply(flags.live, session);
   if (!flags.save_audio.empty()) check_writable("--save-audio", flags.save_audio);
-  TerminalSetup setup = standard_terminal();
-  setup.quiet = flags.quiet;
-  Terminal terminal(std::move(setup));
+  Terminal terminal(standard_terminal(flags.quiet));
 
-  bool is_default_model = false;
-  EngineOptions options = engine_options(flags.engine, &is_default_model);
-  if (is_default_model) terminal.notice(nano_notice(options.model));
+  EngineOptions options = engine_options(flags.engine, terminal);
   options.expected_options = session;
   const ModelDescription model = describe_model(options);
   if (!model.is_live) options.expected_audio_s = flags.max_utterance_s;

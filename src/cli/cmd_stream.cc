@@ -127,13 +127,9 @@ int stream(const StreamFlags& flags) {
   apply(flags.live, session);
   AudioRequest request = audio_request(flags);
   const bool is_pipe = !is_file(request);
-  TerminalSetup setup = standard_terminal();
-  setup.quiet = flags.quiet;
-  Terminal terminal(std::move(setup));
+  Terminal terminal(standard_terminal(flags.quiet));
 
-  bool is_default_model = false;
-  EngineOptions options = engine_options(flags.engine, &is_default_model);
-  if (is_default_model) terminal.notice(nano_notice(options.model));
+  EngineOptions options = engine_options(flags.engine, terminal);
   options.expected_options = session;
   const ModelDescription model = describe_model(options);
   if (!model.is_live)

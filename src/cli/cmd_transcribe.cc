@@ -139,16 +139,13 @@ int transcribe(const TranscribeFlags& flags) {
   if (!flags.stats_json.empty()) check_writable("--stats-json", flags.stats_json);
   Results results(result_flags(flags), inputs);
   check_targets(flags, inputs, results);
-  TerminalSetup setup = standard_terminal();
-  setup.quiet = flags.quiet;
+  TerminalSetup setup = standard_terminal(flags.quiet);
   setup.files = static_cast<int>(inputs.size());
   setup.live = live_place(flags, results, inputs.size());
   const bool shows_result = setup.live == Live::kOut;
   Terminal terminal(std::move(setup));
 
-  bool is_default_model = false;
-  EngineOptions options = engine_options(flags.engine, &is_default_model);
-  if (is_default_model) terminal.notice(nano_notice(options.model));
+  EngineOptions options = engine_options(flags.engine, terminal);
   const Copies copies = copy_pipes(inputs, terminal);
   Batch batch(job_requests({audio, session, {}, flags.channels == "split", {}}, inputs, copies),
               results, terminal, shows_result);

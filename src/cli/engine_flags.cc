@@ -31,9 +31,8 @@ void declare(Flags& flags, EngineFlags& to) {
               "Refuses before any work what needs more memory than this, with the sum.");
 }
 
-EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model) {
+EngineOptions engine_options(const EngineFlags& flags) {
   const BundledFiles bundled = bundled_files(executable_folder());
-  if (is_default_model != nullptr) *is_default_model = flags.model.empty();
   EngineOptions options;
   options.model = model_folder(flags.model, flags.preset, bundled);
   options.tokenizer = flags.tokenizer;
@@ -43,6 +42,12 @@ EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model) {
   options.kv = flags.kv;
   options.max_context = flags.max_context;
   options.memory_limit_bytes = flags.memory_limit_bytes;
+  return options;
+}
+
+EngineOptions engine_options(const EngineFlags& flags, Terminal& terminal) {
+  EngineOptions options = engine_options(flags);
+  if (flags.model.empty()) terminal.notice(nano_notice(options.model));
   return options;
 }
 

@@ -25,8 +25,10 @@ struct EngineFlags {
 
 void declare(Flags& flags, EngineFlags& to);
 
-// Finds the bundled files and fills in what the flags say. is_default_model: no --model was given.
-EngineOptions engine_options(const EngineFlags& flags, bool* is_default_model);
+// Finds the bundled files and fills in what the flags say.
+EngineOptions engine_options(const EngineFlags& flags);
+// The same, and tells who gave no --model which one it is.
+EngineOptions engine_options(const EngineFlags& flags, Terminal& terminal);
 
 // Loads the model and shows that it does. Throws kCancelled when the user has interrupted it.
 std::unique_ptr<Engine> load_engine(const EngineOptions& options, Terminal& terminal);

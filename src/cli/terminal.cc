@@ -94,8 +94,9 @@ std::string segment_line(const Segment& segment) {
   return line + one_line(segment.text);
 }
 
-TerminalSetup standard_terminal() {
+TerminalSetup standard_terminal(bool quiet) {
   TerminalSetup setup;
+  setup.quiet = quiet;
   setup.redraws = ::isatty(STDERR_FILENO) == 1;
   winsize size{};
   if (setup.redraws && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

@@ -28,7 +28,7 @@ struct TerminalSetup {
 };
 
 // The process's own streams and clock.
-TerminalSetup standard_terminal();
+TerminalSetup standard_terminal(bool quiet = false);
 
 class Terminal {
  public:

@@ -46,7 +46,7 @@ class UtteranceCutter {
   std::int64_t next_frame_ = 0;  // where the frame that is being filled begins
   bool is_open_ = false;
   std::int64_t start_ = 0;  // of the utterance that is open, or the end of the one before
-  std::int64_t end_ = -1;   // where its speech has ended for now; -1: it goes on
+  std::int64_t end_ = -1;   // of its last speech, while a pause lasts; -1: it goes on
   std::vector<Utterance> done_;
 };
 

@@ -29,6 +29,9 @@ std::int32_t pages_for(std::int64_t positions) {
 // fill memory with the ids of its pages.
 constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
 
+// A window slides for ever: such sessions have no end that a context could set.
+constexpr std::int64_t kEndless = std::int64_t{1} << 52;
+
 std::int64_t chosen_context(const EngineOptions& options, const Model& model) {
   const bool is_endless = model.info().window > 0;
   const std::int64_t made_for = is_endless ? kEndless : model.info().max_context;
@@ -54,7 +57,7 @@ std::int64_t held_positions(const EngineOptions& options, std::int64_t context,
   return std::min(context, window + options.decode_room_rows + kPagePositions);
 }
 
-// One slot for all: whoever runs the passes.
+// The caches of a dry pass.
 struct DrySlots {
   DrySlots(const EngineOptions& options, const KvLayout& layout, int codec, std::int64_t held)
       : pool(layout, codec, pages_for(held) * options.slots,

@@ -29,9 +29,6 @@ struct Placement {
 Placement place(const EngineOptions& options, const Checkpoint& checkpoint, const Family& family,
                 const Device& device);
 
-// A window slides for ever: such sessions have no end that a context could set.
-constexpr std::int64_t kEndless = std::int64_t{1} << 52;
-
 LoadOptions load_options(const EngineOptions& options);
 
 }  // namespace verbatim

@@ -18,7 +18,7 @@ namespace verbatim {
 constexpr const char* kNanoFolder = "models/vibevoice-asr-nano";
 constexpr const char* kTinyFolder = "tests/golden/vibevoice-asr/orig-segments";  // random weights
 
-inline EngineOptions small_options(const char* folder = kTinyFolder) {
+inline EngineOptions small_options(const std::string& folder = kTinyFolder) {
   EngineOptions options;
   options.model = folder;
   options.threads = 1;

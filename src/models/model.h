@@ -75,6 +75,9 @@ class Model {
   virtual std::int64_t encoder_positions(std::int64_t /*rows*/) const { return 0; }
 };
 
+// A zeroed context of so many values on the device.
+std::unique_ptr<ConvState> make_conv_state(Device& dev, std::int64_t values);
+
 struct LoadOptions {
   std::string tokenizer;           // a file; empty: the checkpoint's own
   std::string fallback_tokenizer;  // when the folder has none and the sizes agree

@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include "models/model.h"
+
 namespace verbatim {
 
 int EncodeBatch::add(const EncodeInput& input) {
@@ -17,6 +19,23 @@ int EncodeBatch::add(const EncodeInput& input) {
   items_.push_back({input.rows, input.noise, {}});
   room_s_ -= input.audio_s;
   return static_cast<int>(items_.size()) - 1;
+}
+
+Tensor EncodeBatch::upload(Device& dev) const {
+  const Span& end = spans_.back();
+  const Tensor rows =
+      dev.arena().take(end.first_row + end.rows, items_.front().rows.cols, DType::kF32);
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const Tensor& from = items_[i].rows;
+    dev.upload(rows.slice(spans_[i].first_row, spans_[i].rows),
+               {from.data, static_cast<std::size_t>(from.rows * from.cols) * sizeof(float)});
+  }
+  return rows;
+}
+
+void EncodeBatch::answer(const Tensor& audio, const Spans& spans) {
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    items_[i].audio = audio.slice(spans.host[i].first_row, spans.host[i].rows);
 }
 
 void EncodeBatch::clear(double room_s) {
@@ -60,6 +79,11 @@ void DecodeBatch::seek() {
     span.rows = 1;
     sought_spans_.push_back(span);
   }
+}
+
+std::unique_ptr<ConvState> make_conv_state(Device& dev, std::int64_t values) {
+  return std::make_unique<ConvState>(dev.allocate(static_cast<std::size_t>(values) * sizeof(float)),
+                                     values);
 }
 
 void Session::drain(std::vector<Event>& to) {

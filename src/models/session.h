@@ -43,9 +43,12 @@ class EncodeBatch {
   bool empty() const { return items_.empty(); }
   void clear(double room_s);
   void grant(double room_s) { room_s_ = room_s; }  // the share of the session that plans next
-  // For the family's encode(): items and their spans, one for one.
+  // For the family's encode(): items and their spans, one for one; the rows of all of them, on the
+  // device; and each item's part of the result, whose spans are one for one as well.
   std::vector<Item>& items() { return items_; }
   std::span<const Span> spans() const { return spans_; }
+  Tensor upload(Device& dev) const;
+  void answer(const Tensor& audio, const Spans& spans);
 
  private:
   double room_s_;

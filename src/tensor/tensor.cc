@@ -27,16 +27,29 @@ Tensor Tensor::joined(std::int64_t factor) const {
   return wide;
 }
 
-Tensor host_rows(std::span<const float> values, std::int64_t rows) {
-  const std::int64_t cols = rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows;
-  check(rows == 0 || cols * rows == static_cast<std::int64_t>(values.size()), "whole rows");
+namespace {
+
+Tensor host_view(const void* values, std::int64_t rows, std::int64_t cols, DType dtype) {
   Tensor view;
   // A Tensor says nothing about who may write; ops write to their results alone.
-  view.data = static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(values.data())));
+  view.data = static_cast<std::byte*>(const_cast<void*>(values));
   view.rows = rows;
   view.cols = cols;
   view.stride = cols;
+  view.dtype = dtype;
   return view;
+}
+
+}  // namespace
+
+Tensor host_rows(std::span<const float> values, std::int64_t rows) {
+  const std::int64_t cols = rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows;
+  check(rows == 0 || cols * rows == static_cast<std::int64_t>(values.size()), "whole rows");
+  return host_view(values.data(), rows, cols, DType::kF32);
+}
+
+Tensor host_rows(std::span<const std::int32_t> ids) {
+  return host_view(ids.data(), static_cast<std::int64_t>(ids.size()), 1, DType::kI32);
 }
 
 Buffer::Buffer(Buffer&& other) noexcept {

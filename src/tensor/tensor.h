@@ -66,6 +66,8 @@ struct Tensor {
 // A view of floats that somebody else owns, as one tensor of `rows` rows: input that nothing
 // writes.
 Tensor host_rows(std::span<const float> values, std::int64_t rows);
+// The same of ids, one a row.
+Tensor host_rows(std::span<const std::int32_t> ids);
 
 // Owns bytes, here or on a device, and knows how to give them back.
 class Buffer {

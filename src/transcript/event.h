@@ -45,7 +45,9 @@ struct Usage {
 struct Transcript {
   std::string source;    // file name or stream id, for formats that name their recording
   std::string language;  // English name in lower case; empty: unknown
-  std::string text;      // segment texts trimmed and joined by join_texts()
+  // Segment texts trimmed and joined by join_texts(), or, of a model that writes running text, all
+  // of it, stripped.
+  std::string text;
   std::vector<Segment> segments;
   std::vector<Warning> warnings;
   Usage usage;

@@ -1,5 +1,4 @@
-// The quantised formats whose activations are floats: codes of four or eight bits, a scale for each
-// group of them.
+// The quantised formats: codes of four or eight bits, a scale for each group of them.
 #include <algorithm>
 #include <cstring>
 
@@ -17,6 +16,11 @@ std::int32_t segment_end(const Weight& weight, std::int32_t first) {
   const std::int32_t left = weight.in_features - group;
   const std::int32_t cut = ((first - group) / kLongestSegment + 1) * kLongestSegment;
   return group + std::min({cut, weight.group, left});
+}
+
+// With int8 activations sums are integers, exact in any order, so a group is never cut.
+std::int32_t group_end(const Weight& weight, std::int32_t first) {
+  return std::min((first / weight.group + 1) * weight.group, weight.in_features);
 }
 
 template <typename T>
@@ -101,6 +105,14 @@ constexpr WeightFormat integers(const char* name) {
           .reference_row = decode_integers<Codes, true>};
 }
 
+template <typename Codes>
+constexpr WeightFormat with_int8_rows(const char* name) {
+  return {.name = name,
+          .activations = Activations::kInt8PerRow,
+          .segment_end = group_end,
+          .decode_row = decode_integers<Codes, false>};
+}
+
 }  // namespace
 
 const WeightFormat kFormatNf4{.name = "nf4",
@@ -109,5 +121,7 @@ const WeightFormat kFormatNf4{.name = "nf4",
                               .reference_row = decode_nf4<true>};
 const WeightFormat kFormatInt4 = integers<SignedNibbles>("int4");
 const WeightFormat kFormatInt8 = integers<SignedBytes>("int8");
+const WeightFormat kFormatW8A8 = with_int8_rows<SignedBytes>("w8a8");
+const WeightFormat kFormatW4A8 = with_int8_rows<SignedNibbles>("w4a8");
 
 }  // namespace verbatim

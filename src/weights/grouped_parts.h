@@ -19,7 +19,7 @@ QuantMethod stored_by_columns(const Checkpoint& checkpoint, std::string_view pre
 std::int32_t group_of(const QuantScheme& scheme, const std::string& name, std::int32_t in,
                       bool must_divide);
 
-// Codes of four or eight bits, biased by half of what they can be.
+// Codes of four bits as they come, or of eight bits biased by 128.
 class CodeRows {
  public:
   CodeRows(WeightStorage& storage, std::int32_t out, std::int32_t in, bool nibbles);

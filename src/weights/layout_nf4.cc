@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "weights/quantization_config.h"
-#include "weights/stored_parts.h"
+#include "weights/grouped_parts.h"
 
 namespace verbatim {
 namespace {
@@ -142,7 +141,7 @@ Weight read(const Checkpoint& checkpoint, std::string_view prefix, std::int32_t 
   weight.rounded_to = state.dtype;
   // Blocks run on from row to row: what a row's places share, whatever row, is a common divisor.
   weight.group = std::gcd(state.block, in);
-  NibbleRows codes(storage, out, in);
+  CodeRows codes(storage, out, in, true);
   for (std::int64_t e = 0; e < elements; ++e) {
     const auto byte = static_cast<std::uint32_t>(from[e / 2]);
     codes.put(e / in, e % in, (e % 2 == 0 ? byte >> 4 : byte) & 15U);

@@ -33,21 +33,4 @@ std::span<T> take_plane(WeightStorage& storage, std::int64_t count) {
   return {static_cast<T*>(data), static_cast<std::size_t>(count)};
 }
 
-// A row of four-bit codes as the formats keep them.
-class NibbleRows {
- public:
-  NibbleRows(WeightStorage& storage, std::int32_t out, std::int32_t in)
-      : row_bytes_((std::int64_t{in} + 1) / 2),
-        bytes_(take_plane<std::uint8_t>(storage, out * row_bytes_)) {}
-  void put(std::int64_t row, std::int64_t place, std::uint32_t code) {
-    std::uint8_t& byte = bytes_[static_cast<std::size_t>(row * row_bytes_ + place / 2)];
-    byte = static_cast<std::uint8_t>(byte | (code << (place % 2 * 4)));
-  }
-  std::span<const std::byte> bytes() const { return std::as_bytes(bytes_); }
-
- private:
-  std::int64_t row_bytes_;
-  std::span<std::uint8_t> bytes_;
-};
-
 }  // namespace verbatim

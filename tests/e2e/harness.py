@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import wave
 
@@ -126,6 +127,36 @@ def interrupted(arguments, stage, stdin=None):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TIMEOUT_S)
         return Outcome(process.returncode, out.decode(), (said + err).decode())
+
+
+class Running:
+    """A program that a test talks to while it runs; killed when that takes too long."""
+
+    def __init__(self, arguments, extra=None, **pipes):
+        # Without buffers: what wait_for() has not asked for is left for whoever reads next.
+        self.process = subprocess.Popen([program, *map(str, arguments)], bufsize=0, env=environment(extra), **pipes)
+        self.seen = []
+
+    def __enter__(self):
+        self.watchdog = threading.Timer(TIMEOUT_S, self.process.kill)
+        self.watchdog.start()
+        return self
+
+    def __exit__(self, *_):
+        self.watchdog.cancel()
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.process.wait()
+
+    def wait_for(self, **fields):
+        """Reads JSON lines up to the first that has these fields."""
+        for line in self.process.stdout:
+            self.seen.append(json.loads(line))
+            if all(self.seen[-1].get(name) == value for name, value in fields.items()):
+                return self.seen[-1]
+        raise AssertionError(f"no {fields} in {self.seen}; {self.process.stderr.read()}")
 
 
 def parsed(outcome):

@@ -46,32 +46,16 @@ def without(found, *types):
     return [x for x in found if x["type"] not in types]
 
 
-class Live:
+class Live(harness.Running):
     """A stream whose audio the test brings piece by piece, and whose events it waits for."""
 
     def __init__(self, *arguments, command="stream"):
-        self.process = subprocess.Popen(
-            [harness.program, command, "--model", str(VOXTRAL), "--quiet", "--kv", "f32", "--format", "jsonl",
-             *map(str, arguments)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
-        self.seen = []
-
-    def __enter__(self):
-        self.watchdog = threading.Timer(TIMEOUT_S, self.process.kill)
-        self.watchdog.start()
-        return self
-
-    def __exit__(self, *_):
-        self.watchdog.cancel()
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe is not None:
-                pipe.close()
-        self.process.wait()
+        super().__init__([command, "--model", VOXTRAL, "--quiet", "--kv", "f32", "--format", "jsonl", *arguments],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def bring(self, audio):
-        self.process.stdin.write(audio)
-        self.process.stdin.flush()
+        while audio:
+            audio = audio[self.process.stdin.write(audio):]
 
     def hang_up(self):
         self.process.stdin.close()
@@ -80,14 +64,6 @@ class Live:
     def all_is_read(self):
         while struct.unpack("i", fcntl.ioctl(self.process.stdin, termios.FIONREAD, b"\0" * 4))[0] > 0:
             os.sched_yield()
-
-    def wait_for(self, **fields):
-        """Reads events up to the first that has these fields."""
-        for line in self.process.stdout:
-            self.seen.append(json.loads(line))
-            if all(self.seen[-1].get(name) == value for name, value in fields.items()):
-                return self.seen[-1]
-        raise AssertionError(f"no {fields} in {self.seen}; {self.process.stderr.read()}")
 
     def end(self):
         # Not communicate(), which forgets what wait_for() has read ahead.

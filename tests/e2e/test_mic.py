@@ -47,7 +47,7 @@ def pcm(path, before_s=0.5, behind_s=0.0):
     return array.array("h", [0] * int(before_s * rate) + samples + [0] * int(behind_s * rate)).tobytes()
 
 
-class Mic:
+class Mic(harness.Running):
     """The program on a fake microphone that captures what the test says."""
 
     def __init__(self, test, model, *arguments, copy="/dev/null", stderr=subprocess.PIPE):
@@ -57,23 +57,13 @@ class Mic:
         os.mkfifo(captured)
         self.pipe = os.open(captured, os.O_RDWR)
         config = test.write("asound.conf", CONFIG.format(copy=copy, captured=captured))
-        # Without buffers: communicate() does not know what they hold.
-        self.process = subprocess.Popen(
-            [harness.program, "mic", "--model", str(model), "--device", "fake", "--kv", "f32", *map(str, arguments)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, bufsize=0,
-            env=environment({"ALSA_CONFIG_PATH": str(config)}))
+        super().__init__(["mic", "--model", model, "--device", "fake", "--kv", "f32", *arguments],
+                         {"ALSA_CONFIG_PATH": str(config)},
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
         self.err = ""
-        self.events = []
 
-    def __enter__(self):
-        self.watchdog = threading.Timer(TIMEOUT_S, self.process.kill)
-        self.watchdog.start()
-        return self
-
-    def __exit__(self, *_):
-        self.watchdog.cancel()
-        self.process.kill()
-        self.process.communicate()
+    def __exit__(self, *arguments):
+        super().__exit__(*arguments)
         os.close(self.pipe)
 
     def say(self, samples):
@@ -96,13 +86,6 @@ class Mic:
             if said in line:
                 return line
         raise AssertionError(f"no {said!r}; {self.err}")
-
-    def event(self, **fields):
-        for line in self.process.stdout:
-            self.events.append(json.loads(line))
-            if all(self.events[-1].get(name) == value for name, value in fields.items()):
-                return self.events[-1]
-        raise AssertionError(f"no {fields} in {self.events}; {self.process.stderr.read()}")
 
     def end(self):
         """Ctrl-C. The plugin stands still in its pipe until something comes, so silence follows."""
@@ -134,7 +117,7 @@ class Live(MicTest):
         with Mic(self, VOXTRAL, "--quiet", "--format", "jsonl") as mic:
             mic.say(pcm(ONE, behind_s=2))
             for word in ONE_WORDS.split():
-                mic.event(type="word", text=word)
+                mic.wait_for(type="word", text=word)
             outcome = self.assert_code(mic.end(), 0)
         final = json.loads(outcome.out.splitlines()[-1])
         self.assertEqual((final["type"], final["text"]), ("final", ONE_WORDS))
@@ -169,8 +152,8 @@ class Live(MicTest):
             copy.symlink_to("/dev/null")
             talk.join()
             mic.say(pcm(ONE, behind_s=2))
-            gap = mic.event(type="warning", code="audio_gap")
-            last = mic.event(type="word", text="four")
+            gap = mic.wait_for(type="warning", code="audio_gap")
+            last = mic.wait_for(type="word", text="four")
             outcome = self.assert_code(mic.end(), 3)
         self.assertRegex(gap["message"], r"^\d+\.\d s are missing at \d+\.\d s of the audio: the microphone was away$")
         self.assertEqual(gap["start"], gap["end"])
@@ -216,7 +199,7 @@ class Saved(MicTest):
         with Mic(self, VOXTRAL, "--quiet", "--format", "jsonl", "--save-audio", saved) as mic:
             said = pcm(ONE, behind_s=2)
             mic.say(said)
-            mic.event(type="word", text="four")
+            mic.wait_for(type="word", text="four")
             # While it is written, and, since the program cannot know what comes, after a kill.
             during = self.assert_code(run("transcribe", "--model", VOXTRAL, "--quiet", "--kv", "f32", "--format",
                                           "text", saved), 0)

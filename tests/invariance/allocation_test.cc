@@ -17,7 +17,7 @@ namespace {
 
 class AllocationTest : public testing::TestWithParam<Nano> {
  protected:
-  AllocationTest() : checkpoint_(Checkpoint::open(GetParam().folder)) {
+  AllocationTest() : checkpoint_(Checkpoint::open(std::string(GetParam().folder))) {
     DeviceOptions options;
     options.threads = 2;
     options.pin_threads = false;

@@ -61,8 +61,7 @@ class TokenTap final : public Tap {
 class CompanyTest : public testing::TestWithParam<Nano> {
  protected:
   CompanyTest()
-      : guests_(std::string_view(GetParam().folder) == kVoxtralNano.folder ? voxtral_guests()
-                                                                           : vibevoice_guests()) {
+      : guests_(GetParam().folder == kVoxtralNano.folder ? voxtral_guests() : vibevoice_guests()) {
     options_ = nano_options(GetParam());
     options_.slots = 3;
     options_.kv = "f16";

@@ -27,7 +27,7 @@ class IsaTest : public testing::TestWithParam<Nano> {
 
 // A tensor of every stage, and of prompt and step.
 std::vector<std::string> stages_of(const Nano& nano) {
-  if (std::string_view(nano.folder) == kVoxtralNano.folder) {
+  if (nano.folder == kVoxtralNano.folder) {
     return {"padded",    "mel",      "t_cond",    "scale.3",     "stem.c1",
             "stem.out",  "enc.0.q",  "enc.3.out", "enc.norm",    "proj.in",
             "proj.out",  "tok_emb",  "x",         "dec.0.norm2", "dec.0.k_rope",

@@ -69,9 +69,8 @@ std::string first_difference(const DigestTap& a, const DigestTap& b) {
 }
 
 EngineOptions nano_options(const Nano& nano) {
-  EngineOptions options = small_options(nano.folder);
-  if (std::string_view(nano.folder) == kVoxtralNano.folder)
-    options.max_context = 0;  // its windows slide
+  EngineOptions options = small_options(std::string(nano.folder));
+  if (nano.folder == kVoxtralNano.folder) options.max_context = 0;  // its windows slide
   return options;
 }
 

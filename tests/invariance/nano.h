@@ -17,7 +17,7 @@ namespace verbatim {
 
 // A bundled checkpoint, one of its recordings, and what is said there.
 struct Nano {
-  const char* folder;
+  std::string_view folder;
   std::int32_t sample_rate_hz;
   const char* clip;
   const char* words;

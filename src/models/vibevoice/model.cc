@@ -61,12 +61,6 @@ std::unique_ptr<Tokenizer> load_tokenizer(const Checkpoint& checkpoint, const Co
   return made;
 }
 
-std::string folder_name(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 }  // namespace
 
 VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages,
@@ -107,7 +101,7 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
 void VibeVoice::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
   const TransformerConfig& decoder = config_.decoder;
   info_.family = "vibevoice";
-  info_.name = folder_name(checkpoint.folder());
+  info_.name = checkpoint.name();
   info_.layout = config_.layout == Layout::kOriginal ? "original" : "transformers";
   info_.sample_rate_hz = config_.sample_rate_hz;
   info_.audio_tokens_per_s =
@@ -160,8 +154,7 @@ SessionNeeds VibeVoice::needs(const SessionOptions& options, double audio_s) con
 
 std::vector<std::unique_ptr<ConvState>> VibeVoice::conv_states(Device& dev) const {
   std::vector<std::unique_ptr<ConvState>> states;
-  states.push_back(std::make_unique<ConvState>(
-      dev.allocate(static_cast<std::size_t>(state_values_) * sizeof(float)), state_values_));
+  states.push_back(make_conv_state(dev, state_values_));
   return states;
 }
 
@@ -179,14 +172,7 @@ std::int64_t VibeVoice::encode_rows(double audio_s) const {
 
 void VibeVoice::encode(Device& dev, EncodeBatch& batch, const Trace& trace) const {
   const Spans spans = dev.spans(batch.spans());
-  const std::int64_t samples = batch.spans().back().first_row + batch.spans().back().rows;
-  const Tensor pcm = dev.arena().take(samples, 1, DType::kF32);
-  for (std::size_t i = 0; i < batch.items().size(); ++i) {
-    const Tensor& rows = batch.items()[i].rows;
-    const Span& span = batch.spans()[i];
-    dev.upload(pcm.slice(span.first_row, span.rows),
-               {rows.data, static_cast<std::size_t>(rows.rows) * sizeof(float)});
-  }
+  const Tensor pcm = batch.upload(dev);
   const Tensor mean_a = acoustic_->forward(dev, pcm, spans, trace);
   const Tensor mean_s = semantic_->forward(dev, pcm, spans, trace);
   const Spans frames = dev.strided(spans, config_.acoustic.hop());
@@ -204,10 +190,7 @@ void VibeVoice::encode(Device& dev, EncodeBatch& batch, const Trace& trace) cons
   const Tensor from_acoustic = acoustic_connector_->forward(dev, mean_a, {}, here);
   const Tensor speech = semantic_connector_->forward(dev, mean_s, from_acoustic, here);
   here("speech", speech);
-  for (std::size_t i = 0; i < batch.items().size(); ++i) {
-    const Span& span = frames.host[i];
-    batch.items()[i].audio = speech.slice(span.first_row, span.rows);
-  }
+  batch.answer(speech, frames);
 }
 
 void VibeVoice::decode(std::span<const Stage> stages, DecodeBatch& batch,

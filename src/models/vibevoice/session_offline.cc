@@ -215,13 +215,7 @@ void OfflineSession::take(const DecodeBatch& batch) {
 
 void OfflineSession::decided(std::int32_t token) {
   const auto at = static_cast<std::int64_t>(transcriber_.tokens().size());
-  Tensor shown;
-  shown.data = static_cast<std::byte*>(static_cast<void*>(&token));
-  shown.rows = 1;
-  shown.cols = 1;
-  shown.stride = 1;
-  shown.dtype = DType::kI32;
-  trace_.host("token", shown, at);
+  trace_.host("token", host_rows(std::span(&token, 1)), at);
   const double total = static_cast<double>(samples_) / config_.sample_rate_hz;
   for (Segment& segment : transcriber_.push(token)) {
     segment.start_s = std::clamp(segment.start_s, 0.0, total);

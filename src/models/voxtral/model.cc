@@ -25,12 +25,6 @@ std::int32_t special_or(const Tokenizer& tokenizer, std::string_view name, std::
   return customary;
 }
 
-std::string folder_name(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 void check_equal(const std::string& tekken, const char* field, double found, double expected) {
   if (std::abs(found - expected) <= 1e-6 * std::abs(expected)) return;
   fail(Code::kCorrupt, "%s: audio.%s is %g, the checkpoint's config has %g", tekken.c_str(), field,
@@ -81,6 +75,13 @@ void refuse(bool is_given, const char* flag) {
     fail(Code::kInvalidArgument,
          "%s: Voxtral Realtime hears audio alone and has no such choice, VibeVoice has", flag);
   }
+}
+
+void check_options(const SessionOptions& options) {
+  refuse(!options.context.empty(), "--context");
+  refuse(!options.hotwords.empty(), "--hotwords");
+  refuse(options.acoustic_sampling != AcousticSampling::kMode, "--acoustic-sampling");
+  refuse(options.tail != Tail::kAsLayout, "--tail");
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ void Voxtral::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
   const TransformerConfig& encoder = config_.encoder;
   const TransformerConfig& decoder = config_.decoder;
   info_.family = "voxtral";
-  info_.name = folder_name(checkpoint.folder());
+  info_.name = checkpoint.name();
   info_.layout = config_.layout == Layout::kMistral ? "mistral" : "transformers";
   info_.sample_rate_hz = config_.mel.sampling_rate;
   info_.audio_tokens_per_s = 1 / config_.token_s();
@@ -200,10 +201,7 @@ std::int32_t Voxtral::delay_tokens(const SessionOptions& options) const {
 }
 
 SessionNeeds Voxtral::needs(const SessionOptions& options, double audio_s) const {
-  refuse(!options.context.empty(), "--context");
-  refuse(!options.hotwords.empty(), "--hotwords");
-  refuse(options.acoustic_sampling != AcousticSampling::kMode, "--acoustic-sampling");
-  refuse(options.tail != Tail::kAsLayout, "--tail");
+  check_options(options);
   Schedule schedule = schedule_;
   schedule.delay = delay_tokens(options);
   const double seconds = std::clamp(audio_s, 0.0, 1e9);
@@ -216,14 +214,13 @@ SessionNeeds Voxtral::needs(const SessionOptions& options, double audio_s) const
 
 std::vector<std::unique_ptr<ConvState>> Voxtral::conv_states(Device& dev) const {
   std::vector<std::unique_ptr<ConvState>> states;
-  states.push_back(std::make_unique<ConvState>(
-      dev.allocate(static_cast<std::size_t>(state_values_) * sizeof(float)), state_values_));
+  states.push_back(make_conv_state(dev, state_values_));
   return states;
 }
 
 std::unique_ptr<Session> Voxtral::open(const SessionOptions& options, SlotResources& slot,
                                        const Trace& trace) const {
-  needs(options, 0);  // refuses what cannot be met
+  check_options(options);
   Schedule schedule = schedule_;
   schedule.delay = delay_tokens(options);
   const std::int32_t condition = schedule.delay - 1;
@@ -253,15 +250,7 @@ std::int64_t Voxtral::encoder_positions(std::int64_t rows) const {
 
 void Voxtral::encode(Device& dev, EncodeBatch& batch, const Trace& trace) const {
   const Spans rows = dev.spans(batch.spans());
-  const Span& end = rows.host.back();
-  const Tensor mel =
-      dev.arena().take(end.first_row + end.rows, config_.mel.num_mel_bins, DType::kF32);
-  for (std::size_t i = 0; i < batch.items().size(); ++i) {
-    const Tensor& from = batch.items()[i].rows;
-    const Span& span = rows.host[i];
-    dev.upload(mel.slice(span.first_row, span.rows),
-               {from.data, static_cast<std::size_t>(from.rows * from.cols) * sizeof(float)});
-  }
+  const Tensor mel = batch.upload(dev);
   const Trace stem = trace.at("stem");
   const Tensor c1 = dev.conv1d(mel, rows, conv1_, {.activation = Activation::kGelu});
   stem.on(dev, rows)("c1", c1);
@@ -286,10 +275,7 @@ void Voxtral::encode(Device& dev, EncodeBatch& batch, const Trace& trace) const 
   here("h", h);
   const Tensor out = dev.linear(h, linear2_);
   here("out", out);
-  for (std::size_t i = 0; i < batch.items().size(); ++i) {
-    const Span& span = tokens.host[i];
-    batch.items()[i].audio = out.slice(span.first_row, span.rows);
-  }
+  batch.answer(out, tokens);
 }
 
 void Voxtral::decode(std::span<const Stage> stages, DecodeBatch& batch, const Trace& trace) const {

@@ -151,11 +151,7 @@ void VoxtralSession::decided(std::int32_t token) {
   next_token_ = token;
   ++decisions_;
   const std::int64_t slot = next_row() - schedule_.prompt_rows();
-  Tensor shown;
-  shown.data = static_cast<std::byte*>(static_cast<void*>(&token));
-  shown.rows = shown.cols = shown.stride = 1;
-  shown.dtype = DType::kI32;
-  trace_.host("token", shown, slot);
+  trace_.host("token", host_rows(std::span(&token, 1)), slot);
 
   emission_.push(token, slot, events_);
   for (Event& event : events_) post(std::move(event));
