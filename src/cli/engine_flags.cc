@@ -17,6 +17,18 @@ void declare(Flags& flags, EngineFlags& to) {
   flags.text(to.tokenizer, "--tokenizer", "FILE",
              "A tokenizer.json to use in place of the folder's own. The Qwen2.5 tokenizer is "
              "bundled for folders that have none.");
+  flags.section("Weights");
+  flags.text(to.quant, "--quant", "FORMAT",
+             "What the decoder's projections are made into as they are loaded: nf4, int4 or int8 "
+             "(activations stay float), w8a8 or w4a8 (activations are rounded to int8, faster), "
+             "int4:32 for groups of 32 in place of 128; ExecuTorch's 4w, 4w_hqq, 8w, 8w_hqq. "
+             "Without it they stay as they are stored.");
+  flags.choice(to.encoder, "--encoder", {"stored", "int8"},
+               "int8: the audio encoders' projections and their activations as int8, that is "
+               "--encoder-quant w8a8.");
+  flags.text(to.encoder_quant, "--encoder-quant", "FORMAT",
+             "The same as --quant for the audio encoders.");
+  flags.text(to.head_quant, "--head-quant", "FORMAT", "The same as --quant for the output head.");
   flags.section("Machine");
   flags.integer(to.threads, "--threads", "N", {1, 1024},
                 "Threads that compute. Without it one per physical core of the cpuset. The result "
@@ -31,6 +43,24 @@ void declare(Flags& flags, EngineFlags& to) {
               "Refuses before any work what needs more memory than this, with the sum.");
 }
 
+namespace {
+
+Quantization quantization(const EngineFlags& flags) {
+  Quantization made;
+  made.decoder = weight_choice("--quant", flags.quant);
+  made.encoder = weight_choice("--encoder-quant", flags.encoder_quant);
+  made.head = weight_choice("--head-quant", flags.head_quant);
+  if (flags.encoder != "int8") return made;
+  if (made.encoder) {
+    fail(Code::kInvalidArgument, "--encoder int8: expected no --encoder-quant beside it, found %s",
+         flags.encoder_quant.c_str());
+  }
+  made.encoder = weight_choice("--encoder", "w8a8");
+  return made;
+}
+
+}  // namespace
+
 EngineOptions engine_options(const EngineFlags& flags) {
   const BundledFiles bundled = bundled_files(executable_folder());
   EngineOptions options;
@@ -40,6 +70,7 @@ EngineOptions engine_options(const EngineFlags& flags) {
   options.threads = static_cast<int>(flags.threads);
   options.isa = flags.isa;
   options.kv = flags.kv;
+  options.quant = quantization(flags);
   options.max_context = flags.max_context;
   options.memory_limit_bytes = flags.memory_limit_bytes;
   return options;
@@ -54,7 +85,11 @@ EngineOptions engine_options(const EngineFlags& flags, Terminal& terminal) {
 std::unique_ptr<Engine> load_engine(const EngineOptions& options, Terminal& terminal) {
   constexpr int kNoFile = -1;
   terminal.progress(kNoFile, options.model, {"load", 0, 0, 0});
-  auto engine = std::make_unique<Engine>(options);
+  EngineOptions told = options;
+  told.loading = [&](double share) {
+    terminal.progress(kNoFile, options.model, {"load", share, 1, 0});
+  };
+  auto engine = std::make_unique<Engine>(told);
   if (is_interrupted())
     fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
   terminal.leave(kNoFile);

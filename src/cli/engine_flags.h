@@ -19,6 +19,10 @@ struct EngineFlags {
   std::int64_t threads = 0;
   std::string isa;
   std::string kv = "f16";
+  std::string quant = "none";
+  std::string encoder_quant = "none";
+  std::string encoder = "stored";
+  std::string head_quant = "none";
   std::int64_t max_context = 0;
   std::size_t memory_limit_bytes = 0;
 };

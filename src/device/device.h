@@ -73,6 +73,8 @@ class Device {
   virtual std::unique_ptr<DeviceWeight> prepare(const Weight& weight, Use use) = 0;
   // What prepare would take. Looks at shape, group and which planes there are, at no byte.
   virtual std::size_t weight_bytes(const Weight& weight, Use use) const = 0;
+  // Whether prepare looks at bytes: who makes them may spare them else.
+  virtual bool needs_bytes() const { return true; }
   virtual Tensor receive(const Tensor& x) = 0;  // x itself when it is already here
   // Scratch an attention over these spans takes, for the arena.
   virtual std::size_t attention_scratch_bytes(const Spans& spans,

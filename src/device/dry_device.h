@@ -24,6 +24,7 @@ class DryDevice final : public Device {
   std::size_t weight_bytes(const Weight& weight, Use use) const override {
     return real_.weight_bytes(weight, use);
   }
+  bool needs_bytes() const override { return false; }
   Tensor receive(const Tensor& x) override { return x; }
   std::size_t attention_scratch_bytes(const Spans& spans,
                                       const AttentionShape& shape) const override {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "engine/stream.h"
 #include "transcript/options.h"
+#include "weights/recipe.h"
 
 namespace verbatim {
 
@@ -25,8 +27,10 @@ struct EngineOptions {
   int threads = 0;  // 0: one per physical core
   bool pin_threads = true;
   std::string kv = "f16";
-  int slots = 1;                    // sessions that run at once
-  int waiting = 1024;               // sessions that may wait
+  Quantization quant;                         // what its weights are made into as they are loaded
+  std::function<void(double share)> loading;  // told how much of the checkpoint has been placed
+  int slots = 1;                              // sessions that run at once
+  int waiting = 1024;                         // sessions that may wait
   std::int64_t max_context = 0;     // positions; 0: sized from expected_audio_s or the checkpoint
   double expected_audio_s = 0;      // longest clip that will come; 0: unknown
   SessionOptions expected_options;  // what such a clip will be asked with

@@ -127,7 +127,11 @@ std::string mib(std::size_t bytes) {
 }  // namespace
 
 LoadOptions load_options(const EngineOptions& options) {
-  return {options.tokenizer, options.fallback_tokenizer};
+  LoadOptions made;
+  made.tokenizer = options.tokenizer;
+  made.fallback_tokenizer = options.fallback_tokenizer;
+  made.quant = options.quant;
+  return made;
 }
 
 Placement place(const EngineOptions& options, const Checkpoint& checkpoint, const Family& family,

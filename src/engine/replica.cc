@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/cpu_topology.h"
 #include "base/thread_pool.h"
 #include "device/checked_device.h"
 #include "device/timed_device.h"
@@ -18,6 +19,10 @@ std::unique_ptr<Device> open_plain(const EngineOptions& options, const std::stri
   device.isa = isa;
   device.pin_threads = options.pin_threads;
   return open_device(options.device, device);
+}
+
+int thread_count(int wanted) {
+  return wanted > 0 ? wanted : cpu_topology().default_threads;
 }
 
 // A clip that leaves no room for even a short answer is refused before any work.
@@ -49,13 +54,21 @@ Replica::Replica(const EngineOptions& options)
   }
   placement_ = place(options, checkpoint, family, *device_);
   stages_ = {{device_.get(), 0, placement_.info.kv.layers}};
-  model_ = family.load(checkpoint, stages_, load_options(options));
+  load(checkpoint, family);
   device_->set_arena(Arena(device_->allocate(placement_.memory.arena)));
   pool_ = make_pool(placement_.info.kv, placement_.pages);
   if (placement_.encoder_pages > 0)
     encoder_pool_ = make_pool(placement_.info.encoder_kv, placement_.encoder_pages);
   trace_ = Trace(options.tap);
   if (options.own_thread) thread_ = std::thread([this] { run(); });
+}
+
+void Replica::load(const Checkpoint& checkpoint, const Family& family) {
+  LoadOptions load = load_options(options_);
+  ThreadPool workers(thread_count(options_.threads), options_.pin_threads);
+  load.bind.workers = &workers;
+  load.bind.progress = options_.loading;
+  model_ = family.load(checkpoint, stages_, load);
 }
 
 std::unique_ptr<KvPool> Replica::make_pool(const KvLayout& layout, std::int32_t pages) {

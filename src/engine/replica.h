@@ -38,6 +38,7 @@ class Replica {
 
  private:
   void run();  // the loop
+  void load(const Checkpoint& checkpoint, const Family& family);
   std::unique_ptr<KvPool> make_pool(const KvLayout& layout, std::int32_t pages);
   void admit();
   void open_session(Slot& slot);

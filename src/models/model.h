@@ -11,6 +11,7 @@
 #include "device/trace.h"
 #include "kv/pool.h"
 #include "models/session.h"
+#include "nn/binder.h"
 #include "nn/transformer.h"
 #include "transcript/options.h"
 
@@ -81,6 +82,8 @@ std::unique_ptr<ConvState> make_conv_state(Device& dev, std::int64_t values);
 struct LoadOptions {
   std::string tokenizer;           // a file; empty: the checkpoint's own
   std::string fallback_tokenizer;  // when the folder has none and the sizes agree
+  Quantization quant;
+  BindOptions bind;
 };
 
 struct Family {

@@ -7,10 +7,14 @@
 
 #include "base/interrupt.h"
 #include "tensor/half.h"
+#include "weights/quantize.h"
 
 namespace verbatim {
 
 struct Binder::State {
+  BindOptions options;
+  double all_bytes = 0;
+  double bound_bytes = 0;
   std::set<std::string, std::less<>> claimed;
   std::vector<std::string> ignored;
   std::set<std::string> formats;
@@ -78,8 +82,13 @@ const WeightFormat& dense_format(const RawTensor& raw) {
 
 }  // namespace
 
-Binder::Binder(const Checkpoint& checkpoint, Device& device, WeightStore& store)
-    : checkpoint_(checkpoint), device_(device), store_(store), state_(std::make_shared<State>()) {}
+Binder::Binder(const Checkpoint& checkpoint, Device& device, WeightStore& store,
+               const BindOptions& options)
+    : checkpoint_(checkpoint), device_(device), store_(store), state_(std::make_shared<State>()) {
+  state_->options = options;
+  for (const RawTensor& raw : checkpoint.tensors())
+    state_->all_bytes += static_cast<double>(raw.bytes.size());
+}
 
 Binder::~Binder() = default;
 
@@ -121,6 +130,8 @@ const RawTensor& Binder::claim(const std::string& name) const {
   const RawTensor& raw = checkpoint_.tensor(name);
   if (state_->claimed.insert(name).second) {
     state_->parameters += static_cast<std::int64_t>(raw.bytes.size()) / raw_type_bytes(raw.type);
+    state_->bound_bytes += static_cast<double>(raw.bytes.size());
+    if (state_->options.progress) state_->options.progress(state_->bound_bytes / state_->all_bytes);
   }
   return raw;
 }
@@ -156,11 +167,24 @@ Tensor Binder::vector(std::string_view child, std::int32_t size) const {
   return place(values(child, {size}), size);
 }
 
+Binder Binder::made_into(const WeightChoice& choice) const {
+  Binder inner = *this;
+  inner.choice_ = choice;
+  return inner;
+}
+
+Weight Binder::made(const Weight& dense, const std::string& name, WeightStorage& storage) const {
+  if (!choice_) return dense;
+  if (!device_.needs_bytes()) return quantized_shape(dense, choice_);
+  return quantize(dense, choice_, name, storage, state_->options.workers);
+}
+
 Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in, bool bias) const {
   const std::string prefix = name(child);
   Linear made;
   WeightStorage storage;
-  made.weight = place(read(prefix, out, in, storage), prefix, Use::kProjection);
+  made.weight =
+      place(this->made(read(prefix, out, in, storage), prefix, storage), prefix, Use::kProjection);
   for (const RawTensor* raw : storage.tensors) checkpoint_.release(*raw);
   if (bias) made.bias = at(child).vector("bias", out);
   return made;
@@ -189,8 +213,10 @@ Conv1d Binder::conv(std::string_view child, std::int32_t out, std::int32_t in, s
   state += std::int64_t{kernel - stride} * in;
   if (groups == 1) {
     const std::vector<std::byte> bytes = taps_first(raw);
-    made.linear.weight = place(dense_weight(dense_format(raw), bytes, out, kernel * in),
-                               here.scope_, Use::kProjection);
+    WeightStorage storage;
+    const Weight dense = dense_weight(dense_format(raw), bytes, out, kernel * in);
+    made.linear.weight =
+        place(this->made(dense, here.scope_, storage), here.scope_, Use::kProjection);
   } else {
     // Few values and one kernel: depthwise taps are always float32.
     const std::vector<float> values = widened(raw);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,22 +12,34 @@
 #include "checkpoint/checkpoint.h"
 #include "device/device.h"
 #include "weights/layout.h"
+#include "weights/recipe.h"
 
 namespace verbatim {
+
+class ThreadPool;
 
 struct WeightStore {  // what a model owns
   std::vector<std::unique_ptr<const DeviceWeight>> weights;
   std::vector<Buffer> vectors;
 };
 
+struct BindOptions {
+  ThreadPool* workers = nullptr;  // make weights into other formats; null: the caller alone
+  std::function<void(double share)> progress;  // of the checkpoint's bytes that were bound
+};
+
 class Binder {
  public:
-  Binder(const Checkpoint& checkpoint, Device& device, WeightStore& store);
+  Binder(const Checkpoint& checkpoint, Device& device, WeightStore& store,
+         const BindOptions& options = {});
   ~Binder();
   Binder(const Binder&) = default;
 
   Binder at(std::string_view child) const;             // "model" -> "model.layers"
   Binder at(std::string_view child, int index) const;  // "layers" -> "layers.3"
+  // The same scope; projections and dense convolutions below it are made into what was chosen.
+  // Where nothing was, they stay as they are stored.
+  Binder made_into(const WeightChoice& choice) const;
   Linear linear(std::string_view name, std::int32_t out, std::int32_t in, bool bias = false) const;
   const DeviceWeight* table(std::string_view name, std::int32_t rows, std::int32_t cols,
                             Use use) const;
@@ -51,12 +64,15 @@ class Binder {
   Weight read(const std::string& prefix, std::int32_t out, std::int32_t in,
               WeightStorage& storage) const;
   const DeviceWeight* place(const Weight& weight, const std::string& name, Use use) const;
+  // The weight as the scope's choice wants it.
+  Weight made(const Weight& dense, const std::string& name, WeightStorage& storage) const;
 
   const Checkpoint& checkpoint_;
   Device& device_;
   WeightStore& store_;
   std::shared_ptr<State> state_;  // one walk, many scopes
   std::string scope_;
+  WeightChoice choice_;
 };
 
 }  // namespace verbatim

@@ -69,29 +69,36 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
   const Names names(checkpoint);
   tokenizer_ = load_tokenizer(checkpoint, config_, options, info_.tokenizer);
   Device& first = *stages.front().device;
-  const Binder binder(checkpoint, first, store_);
+  const Binder binder(checkpoint, first, store_, options.bind);
+  const Binder encoder = binder.made_into(options.quant.encoder);
   const std::int32_t hidden = config_.decoder.hidden_size;
-  acoustic_ = std::make_unique<ConvEncoder>("a", config_.acoustic, names, Which::kAcoustic, binder,
+  acoustic_ = std::make_unique<ConvEncoder>("a", config_.acoustic, names, Which::kAcoustic, encoder,
                                             state_values_);
-  semantic_ = std::make_unique<ConvEncoder>("s", config_.semantic, names, Which::kSemantic, binder,
+  semantic_ = std::make_unique<ConvEncoder>("s", config_.semantic, names, Which::kSemantic, encoder,
                                             state_values_);
   acoustic_connector_ = std::make_unique<Connector>("a", names, Which::kAcoustic,
                                                     config_.acoustic.vae_dim, hidden, binder);
   semantic_connector_ = std::make_unique<Connector>("s", names, Which::kSemantic,
                                                     config_.semantic.vae_dim, hidden, binder);
   const Binder lm = binder.at(names.decoder());
-  const bool tied = names.lm_head().empty() && config_.tie_word_embeddings;
+  const bool shares_table = names.lm_head().empty() && config_.tie_word_embeddings;
+  const bool tied = shares_table && !options.quant.head;
   decoder_.embed_tokens =
       lm.table("embed_tokens", config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
-  decoder_.transformer = std::make_unique<Transformer>(
-      "dec", config_.decoder, lm, make_rope_table(config_.decoder.head_dim, config_.rope_theta));
+  decoder_.transformer =
+      std::make_unique<Transformer>("dec", config_.decoder, lm.made_into(options.quant.decoder),
+                                    make_rope_table(config_.decoder.head_dim, config_.rope_theta));
   decoder_.norm = lm.vector("norm.weight", hidden);
   decoder_.rms_norm_eps = config_.decoder.rms_norm_eps;
   if (tied) {
     decoder_.lm_head.weight = decoder_.embed_tokens;
+  } else if (shares_table) {
+    decoder_.lm_head =
+        lm.made_into(options.quant.head).linear("embed_tokens", config_.vocab_size, hidden);
   } else {
     const std::string head = names.lm_head().empty() ? "lm_head" : names.lm_head();
-    decoder_.lm_head = binder.linear(head, config_.vocab_size, hidden);
+    decoder_.lm_head =
+        binder.made_into(options.quant.head).linear(head, config_.vocab_size, hidden);
   }
   binder.ignore(names.ignored());
   binder.finish();

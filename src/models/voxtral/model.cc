@@ -93,9 +93,9 @@ Voxtral::Voxtral(const Checkpoint& checkpoint, std::span<const Stage> stages,
   tekken_ = load_tekken(checkpoint, config_, info_.tokenizer);
   schedule_ = schedule_of(config_, *tekken_);
   const Names names = names_of(checkpoint, config_);
-  const Binder binder(checkpoint, *stages.front().device, store_);
-  load_encoder(names, binder);
-  load_decoder(names, binder);
+  const Binder binder(checkpoint, *stages.front().device, store_, options.bind);
+  load_encoder(names, binder.made_into(options.quant.encoder));
+  load_decoder(names, binder, options.quant);
   if (!names.ignored.empty()) binder.ignore(names.ignored);
   binder.finish();
   fill_info(checkpoint, binder);
@@ -116,7 +116,7 @@ void Voxtral::load_encoder(const Names& names, const Binder& binder) {
   linear2_ = binder.linear(names.linear2, hidden, hidden);
 }
 
-void Voxtral::load_decoder(const Names& names, const Binder& binder) {
+void Voxtral::load_decoder(const Names& names, const Binder& binder, const Quantization& quant) {
   const std::int32_t hidden = config_.decoder.hidden_size;
   const std::int32_t inner = config_.ada_rms_norm_t_cond_dim;
   const std::int32_t conditions = std::max(kMostDelayTokens, schedule_.delay);
@@ -133,11 +133,13 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder) {
     scales_.push_back(scales);
     return scales;
   };
-  const bool tied = names.lm_head.empty();
+  const bool shares_table = names.lm_head.empty();
+  const bool tied = shares_table && !quant.head;
+  const Binder layers = binder.made_into(quant.decoder);
   decoder_.embed_tokens =
       binder.table(names.embed_tokens, config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
   decoder_.transformer = std::make_unique<Transformer>(
-      "dec", config_.decoder, names.decoder.empty() ? binder : binder.at(names.decoder),
+      "dec", config_.decoder, names.decoder.empty() ? layers : layers.at(names.decoder),
       make_rope_table(config_.decoder.head_dim, config_.rope_theta,
                       config_.layout == Layout::kMistral),
       names.decoder_layer, conditioning);
@@ -146,7 +148,8 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder) {
   if (tied) {
     decoder_.lm_head.weight = decoder_.embed_tokens;
   } else {
-    decoder_.lm_head = binder.linear(names.lm_head, config_.vocab_size, hidden);
+    const std::string& head = shares_table ? names.embed_tokens : names.lm_head;
+    decoder_.lm_head = binder.made_into(quant.head).linear(head, config_.vocab_size, hidden);
   }
 }
 

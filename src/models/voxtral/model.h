@@ -34,7 +34,7 @@ class Voxtral final : public Model {
 
  private:
   void load_encoder(const Names& names, const Binder& binder);
-  void load_decoder(const Names& names, const Binder& binder);
+  void load_decoder(const Names& names, const Binder& binder, const Quantization& quant);
   void fill_info(const Checkpoint& checkpoint, const Binder& binder);
   std::int32_t delay_tokens(const SessionOptions& options) const;
 
