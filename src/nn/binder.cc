@@ -117,6 +117,8 @@ bool Binder::has(std::string_view child) const {
 
 Weight Binder::read(const std::string& prefix, std::int32_t out, std::int32_t in,
                     WeightStorage& storage) const {
+  storage.workers = state_->options.workers;
+  storage.with_codes = device_.needs_bytes();
   const Weight weight =
       recognise_layout(checkpoint_, prefix).read(checkpoint_, prefix, out, in, storage);
   for (const RawTensor* raw : storage.tensors) claim(raw->name);

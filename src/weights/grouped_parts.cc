@@ -30,9 +30,21 @@ std::int32_t group_of(const QuantScheme& scheme, const std::string& name, std::i
 }
 
 CodeRows::CodeRows(WeightStorage& storage, std::int32_t out, std::int32_t in, bool nibbles)
-    : nibbles_(nibbles),
+    : storage_(storage),
+      nibbles_(nibbles),
+      out_(out),
+      in_(in),
       row_bytes_(nibbles ? (std::int64_t{in} + 1) / 2 : in),
       bytes_(take_plane<std::uint8_t>(storage, out * row_bytes_)) {}
+
+void CodeRows::for_rows(RangeBody body) const {
+  if (!storage_.with_codes) return;
+  if (storage_.workers == nullptr) {
+    body(0, out_, 0);
+  } else {
+    storage_.workers->parallel_for(out_, 1, body);
+  }
+}
 
 GroupedParts::GroupedParts(WeightStorage& storage, const WeightFormat& format, std::int32_t out,
                            std::int32_t in, std::int32_t group)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "weights/quantization_config.h"
 #include "weights/stored_parts.h"
 
@@ -23,19 +24,32 @@ std::int32_t group_of(const QuantScheme& scheme, const std::string& name, std::i
 class CodeRows {
  public:
   CodeRows(WeightStorage& storage, std::int32_t out, std::int32_t in, bool nibbles);
-  void put(std::int64_t row, std::int64_t place, std::uint32_t code) {
-    if (nibbles_) {
-      const auto at = static_cast<std::size_t>(row * row_bytes_ + place / 2);
-      bytes_[at] = static_cast<std::uint8_t>(bytes_[at] | (code << (place % 2 * 4)));
-    } else {
-      bytes_[static_cast<std::size_t>(row * row_bytes_ + place)] =
-          static_cast<std::uint8_t>(code ^ 128U);  // a signed byte
-    }
+  // code(output, place) for all of them, by all workers; nothing where no codes are wanted.
+  template <typename Code>
+  void fill(const Code& code) {
+    for_rows([&](std::int64_t first, std::int64_t last, int) {
+      for (std::int64_t row = first; row < last; ++row) {
+        std::uint8_t* to = bytes_.data() + row * row_bytes_;
+        for (std::int64_t place = 0; place < in_; ++place) {
+          const std::uint32_t value = code(row, place);
+          if (nibbles_) {
+            to[place / 2] = static_cast<std::uint8_t>(to[place / 2] | (value << (place % 2 * 4)));
+          } else {
+            to[place] = static_cast<std::uint8_t>(value ^ 128U);  // a signed byte
+          }
+        }
+      }
+    });
   }
   std::span<const std::byte> bytes() const { return std::as_bytes(bytes_); }
 
  private:
+  void for_rows(RangeBody body) const;
+
+  const WeightStorage& storage_;
   bool nibbles_;
+  std::int64_t out_;
+  std::int64_t in_;
   std::int64_t row_bytes_;
   std::span<std::uint8_t> bytes_;
 };

@@ -11,10 +11,14 @@
 namespace verbatim {
 
 class Checkpoint;
+class ThreadPool;
 struct RawTensor;
 
-// What a weight that was read refers to besides the mapping, until a device has placed it.
+// What a weight that was read refers to besides the mapping, until a device has placed it, and how
+// it is read.
 struct WeightStorage {
+  ThreadPool* workers = nullptr;          // repack codes; null: the caller alone
+  bool with_codes = true;                 // false: only sizes are wanted, codes stay zeros
   std::vector<Buffer> buffers;            // what had to be repacked
   std::vector<const RawTensor*> tensors;  // of the checkpoint that were read
 };

@@ -42,9 +42,7 @@ Weight read(const Checkpoint& checkpoint, std::string_view prefix, std::int32_t 
 
   GroupedParts parts(storage, kFormatInt4, out, in, group);
   parts.weight.rounded_to = DType::kF16;
-  for (std::int64_t k = 0; k < in; ++k) {
-    for (std::int64_t n = 0; n < out; ++n) parts.codes.put(n, k, code_at(codes, k, n, out));
-  }
+  parts.codes.fill([&](std::int64_t n, std::int64_t k) { return code_at(codes, k, n, out); });
   parts.scales_by_columns(finite_values(scales));
   parts.zeros([&](std::int64_t n, std::int64_t g) {
     return static_cast<std::int32_t>(code_at(zeros, g, n, out)) - 8;

@@ -52,23 +52,19 @@ struct Reader {
     const std::int64_t words = (in + codes_per_word() - 1) / codes_per_word();
     const RawTensor& raw =
         stored_part(checkpoint, name + ".weight_packed", {RawType::kI32}, {out, words}, storage);
-    for (std::int64_t n = 0; n < out; ++n) {
-      for (std::int64_t place = 0; place < in; ++place) {
-        parts.codes.put(n, place, packed(raw, n * words, parts.feature(place)));
-      }
-    }
+    parts.codes.fill([&](std::int64_t n, std::int64_t place) {
+      return packed(raw, n * words, parts.feature(place));
+    });
   }
 
   void read_bytes(GroupedParts& parts, std::int64_t out, std::int64_t in) const {
     const RawTensor& raw =
         stored_part(checkpoint, name + ".weight", {RawType::kI8}, {out, in}, storage);
-    for (std::int64_t n = 0; n < out; ++n) {
-      for (std::int64_t place = 0; place < in; ++place) {
-        const auto code = static_cast<std::uint32_t>(
-            raw.bytes[static_cast<std::size_t>(n * in + parts.feature(place))]);
-        parts.codes.put(n, place, code ^ 128U);  // biased, as packed ones are
-      }
-    }
+    parts.codes.fill([&](std::int64_t n, std::int64_t place) {
+      const auto code = static_cast<std::uint32_t>(
+          raw.bytes[static_cast<std::size_t>(n * in + parts.feature(place))]);
+      return code ^ 128U;  // biased, as packed ones are
+    });
   }
 
   std::vector<std::int64_t> scale_shape(std::int64_t out, std::int64_t groups) const {

@@ -37,12 +37,10 @@ Weight read(const Checkpoint& checkpoint, std::string_view prefix, std::int32_t 
   if (scheme.act_order || checkpoint.find(name + ".g_idx") != nullptr) {
     parts.order_by(stored_part(checkpoint, name + ".g_idx", {RawType::kI32}, {in}, storage));
   }
-  for (std::int64_t place = 0; place < in; ++place) {
+  parts.codes.fill([&](std::int64_t n, std::int64_t place) {
     const std::int64_t k = parts.feature(place);
-    for (std::int64_t n = 0; n < out; ++n) {
-      parts.codes.put(n, place, (word_at(codes, k / 8 * out + n) >> (4 * (k % 8))) & 15U);
-    }
-  }
+    return (word_at(codes, k / 8 * out + n) >> (4 * (k % 8))) & 15U;
+  });
   parts.scales_by_columns(finite_values(scales));
   const std::int32_t middle = scheme.zeros_are_minus_1 ? 7 : 8;  // what stands for code 8
   parts.zeros([&](std::int64_t n, std::int64_t g) {

@@ -142,10 +142,11 @@ Weight read(const Checkpoint& checkpoint, std::string_view prefix, std::int32_t 
   // Blocks run on from row to row: what a row's places share, whatever row, is a common divisor.
   weight.group = std::gcd(state.block, in);
   CodeRows codes(storage, out, in, true);
-  for (std::int64_t e = 0; e < elements; ++e) {
+  codes.fill([&](std::int64_t n, std::int64_t place) {
+    const std::int64_t e = n * in + place;
     const auto byte = static_cast<std::uint32_t>(from[e / 2]);
-    codes.put(e / in, e % in, (e % 2 == 0 ? byte >> 4 : byte) & 15U);
-  }
+    return (e % 2 == 0 ? byte >> 4 : byte) & 15U;
+  });
   const std::span<float> spread = take_plane<float>(storage, elements / weight.group);
   for (std::size_t i = 0; i < spread.size(); ++i) {
     spread[i] =
