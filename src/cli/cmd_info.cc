@@ -31,7 +31,8 @@ std::string info_json(const ModelDescription& model) {
   return "{\"family\":" + json_string(model.family) + ",\"name\":" + json_string(model.name) +
          ",\"folder\":" + json_string(model.folder) + ",\"layout\":" + json_string(model.layout) +
          ",\"sizes\":{" + sizes + "},\"formats\":[" + formats +
-         "],\"parameters\":" + std::to_string(model.parameters) +
+         "],\"quantization\":" + json_string(model.quantization) +
+         ",\"parameters\":" + std::to_string(model.parameters) +
          ",\"max_context\":" + std::to_string(model.max_context) +
          ",\"audio_tokens_per_s\":" + json_number(model.audio_tokens_per_s) +
          ",\"sample_rate_hz\":" + std::to_string(model.sample_rate_hz) +
@@ -59,6 +60,7 @@ std::string info_text(const ModelDescription& model) {
   std::string formats;
   for (const std::string& format : model.formats) append_listed(formats, format);
   line("weight formats", formats);
+  line("made into", model.quantization);
   line("longest context", formatted("%lld positions", static_cast<long long>(model.max_context)));
   line("audio",
        formatted("%d Hz, %g positions a second", model.sample_rate_hz, model.audio_tokens_per_s));

@@ -22,7 +22,8 @@ void declare(Flags& flags, EngineFlags& to) {
              "What the decoder's projections are made into as they are loaded: nf4, int4 or int8 "
              "(activations stay float), w8a8 or w4a8 (activations are rounded to int8, faster), "
              "int4:32 for groups of 32 in place of 128; ExecuTorch's 4w, 4w_hqq, 8w, 8w_hqq. "
-             "Without it they stay as they are stored.");
+             "auto takes the first of int8, nf4 and int4 that fits in memory, and says which. "
+             "Without the flag they stay as they are stored.");
   flags.choice(to.encoder, "--encoder", {"stored", "int8"},
                "int8: the audio encoders' projections and their activations as int8, that is "
                "--encoder-quant w8a8.");
@@ -47,7 +48,7 @@ namespace {
 
 Quantization quantization(const EngineFlags& flags) {
   Quantization made;
-  made.decoder = weight_choice("--quant", flags.quant);
+  if (flags.quant != "auto") made.decoder = weight_choice("--quant", flags.quant);
   made.encoder = weight_choice("--encoder-quant", flags.encoder_quant);
   made.head = weight_choice("--head-quant", flags.head_quant);
   if (flags.encoder != "int8") return made;
@@ -71,6 +72,7 @@ EngineOptions engine_options(const EngineFlags& flags) {
   options.isa = flags.isa;
   options.kv = flags.kv;
   options.quant = quantization(flags);
+  options.auto_quant = flags.quant == "auto";
   options.max_context = flags.max_context;
   options.memory_limit_bytes = flags.memory_limit_bytes;
   return options;
@@ -93,6 +95,7 @@ std::unique_ptr<Engine> load_engine(const EngineOptions& options, Terminal& term
   if (is_interrupted())
     fail(Code::kCancelled, "%s: interrupted while it was loaded", options.model.c_str());
   terminal.leave(kNoFile);
+  if (options.auto_quant) terminal.notice("--quant auto: " + engine->quantization());
   return engine;
 }
 

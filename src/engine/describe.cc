@@ -4,6 +4,7 @@
 #include "base/cpu_topology.h"
 #include "checkpoint/checkpoint.h"
 #include "device/device.h"
+#include "engine/auto_quant.h"
 #include "engine/placement.h"
 #include "text/unicode.h"
 
@@ -17,7 +18,9 @@ ModelDescription describe_model(const EngineOptions& options) {
   device_options.isa = options.isa;
   device_options.pin_threads = false;
   const std::unique_ptr<Device> device = open_device(options.device, device_options);
-  const Placement placement = place(options, checkpoint, family, *device);
+  EngineOptions chosen = options;
+  chosen.quant = chosen_quantization(options, checkpoint, family, *device);
+  const Placement placement = place(chosen, checkpoint, family, *device);
   ModelDescription made;
   made.family = placement.info.family;
   made.name = placement.info.name;
@@ -30,6 +33,7 @@ ModelDescription describe_model(const EngineOptions& options) {
   made.audio_tokens_per_s = placement.info.audio_tokens_per_s;
   made.is_live = placement.info.live;
   made.sample_rate_hz = placement.info.sample_rate_hz;
+  made.quantization = quantization_text(chosen.quant);
   made.weights_bytes = placement.memory.weights;
   made.kv_bytes_per_minute = placement.kv_bytes_per_minute;
   made.kv_bytes = placement.memory.kv;

@@ -18,6 +18,7 @@ struct ModelDescription {
   std::string layout;                                      // "original", "transformers"
   std::vector<std::pair<std::string, std::string>> sizes;  // "hidden_size" -> "3584"
   std::vector<std::string> formats;                        // of the weights
+  std::string quantization;                                // what they are made into: "int8"
   std::int64_t parameters = 0;
   std::int64_t max_context = 0;
   double audio_tokens_per_s = 0;

@@ -44,6 +44,9 @@ MemoryUse Engine::memory() const {
 std::string Engine::device_name() const {
   return replicas_.front()->device_name();
 }
+std::string Engine::quantization() const {
+  return replicas_.front()->quantization();
+}
 int Engine::threads() const {
   return threads_;
 }

@@ -28,6 +28,7 @@ struct EngineOptions {
   bool pin_threads = true;
   std::string kv = "f16";
   Quantization quant;                         // what its weights are made into as they are loaded
+  bool auto_quant = false;                    // chooses quant.decoder by the memory there is
   std::function<void(double share)> loading;  // told how much of the checkpoint has been placed
   int slots = 1;                              // sessions that run at once
   int waiting = 1024;                         // sessions that may wait
@@ -81,7 +82,8 @@ class Engine {
   std::int32_t sample_rate_hz() const;
   bool is_live() const;
   MemoryUse memory() const;
-  std::string device_name() const;  // "cpu avx512"
+  std::string device_name() const;   // "cpu avx512"
+  std::string quantization() const;  // what its weights were made into: "int8"
   int threads() const;
   std::vector<ProfileRow> profile() const;  // while nothing runs
 

@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "device/checked_device.h"
 #include "device/timed_device.h"
+#include "engine/auto_quant.h"
 
 namespace verbatim {
 namespace {
@@ -52,7 +53,9 @@ Replica::Replica(const EngineOptions& options)
     timed_ = timed.get();
     device_ = std::move(timed);
   }
-  placement_ = place(options, checkpoint, family, *device_);
+  options_.quant = chosen_quantization(options, checkpoint, family, *device_);
+  options_.auto_quant = false;
+  placement_ = place(options_, checkpoint, family, *device_);
   stages_ = {{device_.get(), 0, placement_.info.kv.layers}};
   load(checkpoint, family);
   device_->set_arena(Arena(device_->allocate(placement_.memory.arena)));
@@ -61,6 +64,10 @@ Replica::Replica(const EngineOptions& options)
     encoder_pool_ = make_pool(placement_.info.encoder_kv, placement_.encoder_pages);
   trace_ = Trace(options.tap);
   if (options.own_thread) thread_ = std::thread([this] { run(); });
+}
+
+std::string Replica::quantization() const {
+  return quantization_text(options_.quant);
 }
 
 void Replica::load(const Checkpoint& checkpoint, const Family& family) {

@@ -34,6 +34,7 @@ class Replica {
   const ModelInfo& info() const { return model_->info(); }
   const MemoryUse& memory() const { return placement_.memory; }
   const std::string& device_name() const { return device_->info().name; }
+  std::string quantization() const;
   std::vector<ProfileRow> profile() const;
 
  private:

@@ -165,6 +165,21 @@ std::vector<float> Binder::values(std::string_view child,
   return widened(raw);
 }
 
+std::vector<float> Binder::linear_values(std::string_view child, std::int32_t out,
+                                         std::int32_t in) const {
+  std::vector<float> rows = at(child).values("weight", {out, in});
+  if (!choice_ || choice_.recipe->reach != Reach::kLinears) return rows;
+  const Weight dense = dense_weight(kFormatF32, std::as_bytes(std::span(rows)), out, in);
+  WeightStorage storage;
+  const Weight made = quantize(dense, choice_, name(child), storage, state_->options.workers);
+  const auto width = static_cast<std::size_t>(in);
+  for (std::int32_t r = 0; r < out; ++r) {
+    made.format->decode_row(made, r,
+                            std::span(rows).subspan(static_cast<std::size_t>(r) * width, width));
+  }
+  return rows;
+}
+
 Tensor Binder::vector(std::string_view child, std::int32_t size) const {
   return place(values(child, {size}), size);
 }
@@ -177,7 +192,7 @@ Binder Binder::made_into(const WeightChoice& choice) const {
 
 Weight Binder::made(const Weight& dense, const std::string& name, WeightStorage& storage) const {
   if (!choice_) return dense;
-  if (!device_.needs_bytes()) return quantized_shape(dense, choice_);
+  if (!device_.needs_bytes()) return quantized_shape(dense, choice_, name);
   return quantize(dense, choice_, name, storage, state_->options.workers);
 }
 
@@ -216,9 +231,10 @@ Conv1d Binder::conv(std::string_view child, std::int32_t out, std::int32_t in, s
   if (groups == 1) {
     const std::vector<std::byte> bytes = taps_first(raw);
     WeightStorage storage;
-    const Weight dense = dense_weight(dense_format(raw), bytes, out, kernel * in);
-    made.linear.weight =
-        place(this->made(dense, here.scope_, storage), here.scope_, Use::kProjection);
+    Weight taps = dense_weight(dense_format(raw), bytes, out, kernel * in);
+    if (choice_ && choice_.recipe->reach == Reach::kProjections)
+      taps = this->made(taps, here.scope_, storage);
+    made.linear.weight = place(taps, here.scope_, Use::kProjection);
   } else {
     // Few values and one kernel: depthwise taps are always float32.
     const std::vector<float> values = widened(raw);

@@ -87,7 +87,7 @@ class Quantizer {
         recipe_(*choice.recipe),
         name_(name),
         workers_(workers),
-        made_(quantized_shape(dense, choice)),
+        made_(quantized_shape(dense, choice, name)),
         in_(static_cast<std::size_t>(made_.in_features)),
         group_(static_cast<std::size_t>(made_.group)),
         row_groups_((in_ + group_ - 1) / group_),
@@ -278,7 +278,11 @@ std::int32_t fitting_group(const WeightChoice& choice, std::int32_t in) {
   return common >= kLeastGroup ? common : in;
 }
 
-Weight quantized_shape(const Weight& dense, const WeightChoice& choice) {
+Weight quantized_shape(const Weight& dense, const WeightChoice& choice, const std::string& name) {
+  if (dense.format->element_bytes == 0) {
+    fail(Code::kInvalidArgument, "--quant %s: %s is stored in %s already", choice.text().c_str(),
+         name.c_str(), dense.format->name);
+  }
   Weight shape;
   shape.format = choice.recipe->format;
   shape.out_features = dense.out_features;
@@ -289,10 +293,6 @@ Weight quantized_shape(const Weight& dense, const WeightChoice& choice) {
 
 Weight quantize(const Weight& dense, const WeightChoice& choice, const std::string& name,
                 WeightStorage& storage, ThreadPool* workers) {
-  if (dense.format->element_bytes == 0) {
-    fail(Code::kInvalidArgument, "--quant %s: %s is stored in %s already", choice.text().c_str(),
-         name.c_str(), dense.format->name);
-  }
   return Quantizer(dense, choice, name, storage, workers).make();
 }
 
