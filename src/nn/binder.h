@@ -49,6 +49,8 @@ class Binder {
   Tensor vector(std::string_view name, std::int32_t size) const;  // widened to float32
   // A small tensor that is wanted here, widened to float32.
   std::vector<float> values(std::string_view name, const std::vector<std::int64_t>& shape) const;
+  // The rows [out, in] of a small linear that is computed here, as the scope's choice has them.
+  std::vector<float> linear_values(std::string_view name, std::int32_t out, std::int32_t in) const;
   // Computed rows of `cols` values as the model's own.
   Tensor place(const std::vector<float>& values, std::int32_t cols) const;
   bool has(std::string_view name) const;           // a tensor of this full name below the scope

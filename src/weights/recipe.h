@@ -24,6 +24,12 @@ enum class ScaleRule : std::uint8_t {
   kLeastSquares,
 };
 
+// Which of a part's weights are made anew.
+enum class Reach : std::uint8_t {
+  kProjections,  // what is multiplied in passes: its projections and its dense convolutions
+  kLinears,      // as ExecuTorch: every linear, also those computed once at load; no convolution
+};
+
 struct Recipe {
   const char* name;            // as --quant spells it
   const WeightFormat* format;  // what is made
@@ -31,6 +37,7 @@ struct Recipe {
   std::int32_t group;             // input features that share a scale; 0: all of a row
   bool takes_group = true;        // "int4:32" may ask for another
   bool scales_as_source = false;  // scales are rounded to the dtype of the dense weight
+  Reach reach = Reach::kProjections;
 };
 
 std::span<const Recipe> recipes();  // weights/recipe.cc

@@ -123,8 +123,8 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder, const Quant
   std::vector<std::vector<float>> embeddings;
   for (std::int32_t d = 1; d <= conditions; ++d) embeddings.push_back(time_embedding(d, hidden));
   const auto conditioning = [&](const Binder& layer) {
-    const std::vector<float> down = layer.at(names.ada1).values("weight", {inner, hidden});
-    const std::vector<float> up = layer.at(names.ada2).values("weight", {hidden, inner});
+    const std::vector<float> down = layer.linear_values(names.ada1, inner, hidden);
+    const std::vector<float> up = layer.linear_values(names.ada2, hidden, inner);
     std::vector<float> scales;
     for (const std::vector<float>& embedding : embeddings) {
       const std::vector<float> scale = delay_scale(embedding, down, up);
