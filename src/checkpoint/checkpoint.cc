@@ -18,6 +18,7 @@ namespace verbatim {
 struct Checkpoint::Contents {
   std::string folder;
   std::string config_file;
+  const Container* container = nullptr;
   std::vector<MappedFile> mappings;
   std::vector<RawTensor> tensors;
   // Files that were asked for and are there; null: asked for and absent.
@@ -133,6 +134,7 @@ Checkpoint Checkpoint::open(const std::string& folder) {
   Contents& into = *checkpoint.contents_;
   const Container& container = container_of(folder);
   into.config_file = container.config;
+  into.container = &container;
   checkpoint.json(into.config_file);  // what is wrong with it is told before any file is mapped
   const std::vector<ContainerFile> files = container.files(folder);
   for (const ContainerFile& file : files) {
@@ -211,6 +213,11 @@ const boost::json::value& Checkpoint::config() const {
 
 const std::string& Checkpoint::config_file() const {
   return contents_->config_file;
+}
+
+const Container& Checkpoint::container() const {
+  check(contents_->container != nullptr, "the checkpoint was read from files");
+  return *contents_->container;
 }
 
 const boost::json::value* Checkpoint::json(std::string_view file) const {

@@ -17,6 +17,8 @@ enum class RawType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, k
 const char* raw_type_name(RawType type);  // as the file spells it: "BF16"
 std::int64_t raw_type_bytes(RawType type);
 
+struct Container;
+
 struct RawTensor {
   std::string name;
   RawType type = RawType::kF32;
@@ -49,6 +51,7 @@ class Checkpoint {
   // The file that says what the tensors are, and its name: config.json, or params.json.
   const boost::json::value& config() const;
   const std::string& config_file() const;
+  const Container& container() const;  // that it was read from
   // Another JSON file of the folder, read at the first call; null when there is none.
   const boost::json::value* json(std::string_view file) const;
   bool has_file(std::string_view file) const;
@@ -76,6 +79,8 @@ struct Container {
   std::vector<ContainerFile> (*files)(const std::string& folder);
   // The tensors of one mapped file; every size is checked against bytes.size().
   std::vector<RawTensor> (*parse)(std::span<const std::byte> bytes, const std::string& file);
+  const char* weights;  // the file that holds all tensors: "model.safetensors"
+  const char* index;    // the one that says in which of several files each is; null: never several
 };
 std::span<const Container* const> containers();  // checkpoint/registry.cc
 

@@ -24,6 +24,8 @@ const Container kMistral{.name = "consolidated",
                          .config = kConfig,
                          .recognise = recognise,
                          .files = files,
-                         .parse = parse_safetensors};
+                         .parse = parse_safetensors,
+                         .weights = kWeights,
+                         .index = nullptr};
 
 }  // namespace verbatim

@@ -294,6 +294,8 @@ const Container kSafetensors{.name = "safetensors",
                              .config = "config.json",
                              .recognise = recognise,
                              .files = files,
-                             .parse = parse_safetensors};
+                             .parse = parse_safetensors,
+                             .weights = kSingleFile,
+                             .index = kIndexFile};
 
 }  // namespace verbatim

@@ -2,7 +2,7 @@
 #include "checkpoint/write_safetensors.h"
 
 #include <algorithm>
-#include <array>
+#include <numeric>
 #include <string_view>
 
 #include "base/error.h"
@@ -12,52 +12,34 @@
 namespace verbatim {
 namespace {
 
-std::vector<const NamedTensor*> file_order(std::span<const NamedTensor> tensors) {
-  std::vector<const NamedTensor*> order;
-  order.reserve(tensors.size());
-  for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
-    const std::int64_t a_bytes = raw_type_bytes(a->type);
-    const std::int64_t b_bytes = raw_type_bytes(b->type);
-    return a_bytes != b_bytes ? a_bytes > b_bytes : a->name < b->name;
+// Places in the argument, in the order of the file.
+std::vector<std::size_t> file_order(std::span<const PlannedTensor> tensors) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::int64_t a_bytes = raw_type_bytes(tensors[a].type);
+    const std::int64_t b_bytes = raw_type_bytes(tensors[b].type);
+    return a_bytes != b_bytes ? a_bytes > b_bytes : tensors[a].name < tensors[b].name;
   });
   return order;
 }
 
-void check_tensor(const NamedTensor& tensor) {
-  std::int64_t size = raw_type_bytes(tensor.type);
-  for (const std::int64_t extent : tensor.shape) {
-    check(extent >= 0, "a written tensor's extents are not negative");
-    check(!__builtin_mul_overflow(size, extent, &size), "a written tensor's size fits");
+void append_entry(std::string& header, const PlannedTensor& tensor, std::uint64_t offset) {
+  if (header.size() > 1) header += ',';
+  append_json_string(header, tensor.name);
+  header += formatted(":{\"dtype\":\"%s\",\"shape\":[", raw_type_name(tensor.type));
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    if (i > 0) header += ',';
+    header += std::to_string(tensor.shape[i]);
   }
-  check(static_cast<std::uint64_t>(size) == tensor.bytes.size(),
-        "a written tensor has the bytes of its shape");
+  header += formatted("],\"data_offsets\":[%llu,%llu]}", static_cast<unsigned long long>(offset),
+                      static_cast<unsigned long long>(offset + tensor.bytes()));
 }
 
-std::string header_of(std::span<const NamedTensor* const> order) {
-  std::string header = "{";
-  std::size_t offset = 0;
-  for (const NamedTensor* tensor : order) {
-    check_tensor(*tensor);
-    if (offset > 0 || header.size() > 1) header += ',';
-    append_json_string(header, tensor->name);
-    header += formatted(":{\"dtype\":\"%s\",\"shape\":[", raw_type_name(tensor->type));
-    for (std::size_t i = 0; i < tensor->shape.size(); ++i) {
-      if (i > 0) header += ',';
-      header += std::to_string(tensor->shape[i]);
-    }
-    header += formatted("],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor->bytes.size());
-    offset += tensor->bytes.size();
-  }
-  header += '}';
-  header.resize((header.size() + 7) / 8 * 8, ' ');
-  return header;
-}
-
-void check_names(std::span<const NamedTensor> tensors) {
+void check_names(std::span<const PlannedTensor> tensors) {
   std::vector<std::string_view> names;
   names.reserve(tensors.size());
-  for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
+  for (const PlannedTensor& tensor : tensors) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   check(std::adjacent_find(names.begin(), names.end()) == names.end(),
         "written tensors have names of their own");
@@ -65,20 +47,51 @@ void check_names(std::span<const NamedTensor> tensors) {
 
 }  // namespace
 
-void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors) {
-  check_names(tensors);
-  const std::vector<const NamedTensor*> order = file_order(tensors);
-  const std::string header = header_of(order);
-  std::array<char, 8> length{};
-  for (std::size_t i = 0; i < length.size(); ++i) {
-    length[i] = static_cast<char>((header.size() >> (8 * i)) & 0xffu);
+std::uint64_t PlannedTensor::bytes() const {
+  std::int64_t size = raw_type_bytes(type);
+  for (const std::int64_t extent : shape) {
+    check(extent >= 0, "a written tensor's extents are not negative");
+    check(!__builtin_mul_overflow(size, extent, &size), "a written tensor's size fits");
   }
+  return static_cast<std::uint64_t>(size);
+}
+
+SafetensorsPlan plan_safetensors(std::span<const PlannedTensor> tensors,
+                                 const std::string& metadata) {
+  check_names(tensors);
+  SafetensorsPlan plan;
+  plan.offsets.resize(tensors.size());
+  std::string header = "{";
+  if (!metadata.empty()) header += "\"__metadata__\":" + metadata;
+  std::uint64_t offset = 0;
+  for (const std::size_t at : file_order(tensors)) {
+    append_entry(header, tensors[at], offset);
+    plan.offsets[at] = offset;
+    offset += tensors[at].bytes();
+  }
+  header += '}';
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  for (std::size_t i = 0; i < 8; ++i)
+    plan.head += static_cast<char>((header.size() >> (8 * i)) & 0xffu);
+  plan.head += header;
+  for (std::uint64_t& each : plan.offsets) each += plan.head.size();
+  plan.bytes = plan.head.size() + offset;
+  return plan;
+}
+
+void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors) {
+  std::vector<PlannedTensor> planned;
+  for (const NamedTensor& tensor : tensors) {
+    planned.push_back({tensor.name, tensor.type, tensor.shape});
+    check(planned.back().bytes() == tensor.bytes.size(),
+          "a written tensor has the bytes of its shape");
+  }
+  const SafetensorsPlan plan = plan_safetensors(planned);
   AtomicFile file(path);
-  file.write({length.data(), length.size()});
-  file.write(header);
-  for (const NamedTensor* tensor : order) {
-    file.write({static_cast<const char*>(static_cast<const void*>(tensor->bytes.data())),
-                tensor->bytes.size()});
+  file.write(plan.head);
+  for (const std::size_t at : file_order(planned)) {
+    const std::span<const std::byte> bytes = tensors[at].bytes;
+    file.write({static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()});
   }
   file.commit();
 }
