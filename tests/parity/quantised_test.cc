@@ -112,8 +112,8 @@ TEST_P(QuantisedParity, EveryNamedTensorAndTokenEqualsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, QuantisedParity,
                          testing::Values("nf4", "nf4-double", "awq", "gptq-sym", "gptq-asym",
-                                         "gptq-actorder", "ct-w8a8", "ct-w4a16", "ct-w4a16-channel",
-                                         "ct-w4a16-asym"),
+                                         "gptq-actorder", "ct-w8a8", "ct-w4a8", "ct-w4a16",
+                                         "ct-w4a16-channel", "ct-w4a16-asym"),
                          [](const auto& each) {
                            std::string name = each.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
