@@ -53,6 +53,12 @@ void WorkDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
   for (const Linear* each : w) count("linear", w[0]->weight, projection(*each->weight, x.rows));
 }
 
+void WorkDevice::do_best(const Tensor& x, const Linear& head, const Tensor&, const Tensor&) {
+  Work work = projection(*head.weight, x.rows);
+  work.bytes = static_cast<double>(head.weight->best_bytes);
+  count("best", head.weight, work);
+}
+
 void WorkDevice::do_conv1d(const Tensor&, const Spans&, const Conv1d& conv, const Epilogue&,
                            const Tensor& out) {
   count("conv1d", conv.linear.weight, projection(*conv.linear.weight, out.rows));

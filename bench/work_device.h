@@ -55,7 +55,7 @@ class WorkDevice final : public Device {
   void do_add(const Tensor&, const Tensor&) override {}
   void do_rope(const Tensor&, const Spans&, const RopeTable&) override {}
   void do_pick(const Tensor&, std::span<const std::int32_t>, const Tensor&) override {}
-  void do_arg_max(const Tensor&, const Tensor&) override {}
+  void do_best(const Tensor& x, const Linear& head, const Tensor&, const Tensor&) override;
   void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv, const Epilogue& epilogue,
                  const Tensor& out) override;
   void do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,

@@ -36,6 +36,7 @@ std::int64_t row_grain(const Tensor& x) {
 
 CpuDevice::CpuDevice(const KernelTable& table, const DeviceOptions& options)
     : table_(table),
+      head_filter_(options.head_filter),
       pool_(thread_count(options), options.pin_threads),
       linear_scratch_(
           allocate_host(kLinearScratchBytes * static_cast<std::size_t>(pool_.threads()))) {
@@ -85,12 +86,17 @@ void CpuDevice::tell_widened(const WeightFormat& format) {
 
 std::size_t CpuDevice::weight_bytes(const Weight& weight, Use use) const {
   std::size_t bytes = use != Use::kTable ? projection_bytes(weight) : 0;
-  if (use != Use::kProjection) {
+  if (is_filtered(weight, use)) bytes += HeadFilter::bytes(table_, weight, pool_.threads());
+  if (is_table(use)) {
     const std::size_t stored = weight.format->element_bytes;
     bytes += static_cast<std::size_t>(weight.out_features) *
              static_cast<std::size_t>(weight.in_features) * (stored == 0 ? sizeof(float) : stored);
   }
   return bytes;
+}
+
+bool CpuDevice::is_filtered(const Weight& weight, Use use) const {
+  return is_head(use) && HeadFilter::takes(weight, head_filter_);
 }
 
 std::size_t CpuDevice::projection_bytes(const Weight& weight) const {
@@ -172,8 +178,13 @@ std::unique_ptr<DeviceWeight> CpuDevice::prepare(const Weight& weight, Use use) 
                            kernel.pack(weight, first, last - first, packed);
                          }
                        });
+    made->best_bytes = made->projection_bytes;
   }
-  if (use != Use::kProjection) keep_table(weight, *made);
+  if (is_filtered(weight, use)) {
+    made->filter = std::make_unique<HeadFilter>(table_, weight, pool_);
+    made->best_bytes = made->filter->read_bytes();
+  }
+  if (is_table(use)) keep_table(weight, *made);
   return made;
 }
 
@@ -312,9 +323,61 @@ void CpuDevice::do_pick(const Tensor& x, std::span<const std::int32_t> rows, con
   }
 }
 
-void CpuDevice::do_arg_max(const Tensor& x, const Tensor& out) {
+void CpuDevice::run_panels(const LinearCall& whole, const LinearKernel& kernel,
+                           std::span<const std::int32_t> panels) {
+  const auto count = static_cast<std::int64_t>(panels.size());
+  pool_.parallel_for(count, 1, [&](std::int64_t first, std::int64_t last, int worker) {
+    LinearCall call = whole;
+    call.scratch = linear_scratch_.data() + kLinearScratchBytes * static_cast<std::size_t>(worker);
+    for (std::int64_t i = first; i < last; i += call.panels) {
+      const std::int32_t* here = panels.data() + i;
+      call.panel = here[0];
+      call.panels = 1;
+      while (i + call.panels < last && here[call.panels] == call.panel + call.panels) ++call.panels;
+      kernel.run(call);
+    }
+  });
+}
+
+// As KernelTable::arg_max over all of the row, where one of these panels holds the answer.
+std::int64_t CpuDevice::best_of(std::span<const float> row,
+                                std::span<const std::int32_t> panels) const {
+  float largest = -__builtin_inff();
+  std::int64_t best = 0;
+  for (const std::int32_t panel : panels) {
+    const std::int64_t first = std::int64_t{panel} * kLanes;
+    const std::int64_t left = static_cast<std::int64_t>(row.size()) - first;
+    const std::int64_t here =
+        first + table_.arg_max(row.data() + first, std::min<std::int64_t>(kLanes, left));
+    const float value = row[static_cast<std::size_t>(here)];
+    if (value > largest) {
+      largest = value;
+      best = here;
+    }
+  }
+  return best;
+}
+
+void CpuDevice::do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+                        const Tensor& out) {
+  const CpuWeight& weight = cpu_weight(*head.weight);
+  LinearCall whole = linear_call(head, {}, logits, 0);
+  whole.x = x.f32();
+  whole.x_stride = x.stride;
+  whole.rows = x.rows;
+  std::span<const std::int32_t> panels;
+  if (weight.filter != nullptr && head.bias.empty() && x.rows <= HeadFilter::kRows)
+    panels = weight.filter->candidates(whole.x, whole.x_stride, whole.rows, pool_);
+  if (panels.empty()) {
+    run_linear(whole, *weight.kernel);
+  } else {
+    run_panels(whole, *weight.kernel, panels);
+  }
   for (std::int64_t r = 0; r < x.rows; ++r) {
-    out.row<std::int32_t>(r)[0] = static_cast<std::int32_t>(table_.arg_max(row_at(x, r), x.cols));
+    const std::span<const float> row = logits.row<const float>(r);
+    const std::int64_t best =
+        panels.empty() ? table_.arg_max(row.data(), logits.cols) : best_of(row, panels);
+    out.row<std::int32_t>(r)[0] = static_cast<std::int32_t>(best);
   }
 }
 

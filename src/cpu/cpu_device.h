@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "cpu/head_filter.h"
 #include "cpu/kernel_table.h"
 #include "cpu/rope_angles.h"
 #include "device/device.h"
@@ -16,7 +17,8 @@ namespace verbatim {
 class CpuWeight final : public DeviceWeight {
  public:
   const LinearKernel* kernel = nullptr;
-  Buffer packed;  // panels, when it is used as a projection
+  Buffer packed;                       // panels, when it is used as a projection
+  std::unique_ptr<HeadFilter> filter;  // of a head; its scratch is written by every best()
   std::int32_t group = 0;
   bool has_zeros = false;
   Weight table;  // rows as stored or widened, when it is used as a table
@@ -48,7 +50,8 @@ class CpuDevice final : public Device {
   void do_add(const Tensor& x, const Tensor& y) override;
   void do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) override;
   void do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) override;
-  void do_arg_max(const Tensor& x, const Tensor& out) override;
+  void do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+               const Tensor& out) override;
   void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv, const Epilogue& epilogue,
                  const Tensor& out) override;
   void do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
@@ -61,10 +64,14 @@ class CpuDevice final : public Device {
   const LinearKernel& kernel_for(const Weight& weight) const;  // that of f32 where none can take it
   std::size_t projection_bytes(const Weight& weight) const;
   void tell_widened(const WeightFormat& format);
+  bool is_filtered(const Weight& weight, Use use) const;
   // The call for rows of `out` from `first_row` on, but for the rows that go in.
   static LinearCall linear_call(const Linear& linear, const Epilogue& epilogue, const Tensor& out,
                                 std::int64_t first_row);
   void run_linear(LinearCall whole, const LinearKernel& kernel);
+  void run_panels(const LinearCall& whole, const LinearKernel& kernel,
+                  std::span<const std::int32_t> panels);
+  std::int64_t best_of(std::span<const float> row, std::span<const std::int32_t> panels) const;
   void round_rows(LinearCall& whole);
   void run_frames(const ConvSpan& span, const float* x, std::int64_t first, std::int64_t frames);
   void run_edge(const ConvSpan& span, std::int64_t first, std::int64_t frames);
@@ -78,6 +85,7 @@ class CpuDevice final : public Device {
 
   const KernelTable& table_;
   DeviceInfo info_;
+  HeadFilterUse head_filter_;
   ThreadPool pool_;
   Buffer linear_scratch_;    // kLinearScratchBytes for each worker
   Buffer rounded_;           // rows of activations as int8; grows to the most there were

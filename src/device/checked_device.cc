@@ -60,6 +60,7 @@ std::unique_ptr<DeviceWeight> CheckedDevice::prepare(const Weight& weight, Use u
   made->format = weight.format;
   made->bytes = made->first->bytes + made->second->bytes;
   made->projection_bytes = made->first->projection_bytes + made->second->projection_bytes;
+  made->best_bytes = made->first->best_bytes + made->second->best_bytes;
   return made;
 }
 
@@ -146,11 +147,16 @@ void CheckedDevice::do_pick(const Tensor& x, std::span<const std::int32_t> rows,
   compare("pick", "", out, other);
 }
 
-void CheckedDevice::do_arg_max(const Tensor& x, const Tensor& out) {
-  first_->do_arg_max(x, out);
+void CheckedDevice::do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+                            const Tensor& out) {
+  Linear first = head;
+  Linear second = head;
+  first.weight = both(*head.weight).first.get();
+  second.weight = both(*head.weight).second.get();
+  first_->do_best(x, first, logits, out);
   const Tensor other = twin(0, out);
-  second_.do_arg_max(x, other);
-  compare("arg_max", "", out, other);
+  second_.do_best(x, second, logits, other);
+  compare("best", head.weight->name, out, other);
 }
 
 void CheckedDevice::do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,

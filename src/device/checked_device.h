@@ -41,7 +41,8 @@ class CheckedDevice final : public Device {
   void do_add(const Tensor& x, const Tensor& y) override;
   void do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) override;
   void do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) override;
-  void do_arg_max(const Tensor& x, const Tensor& out) override;
+  void do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+               const Tensor& out) override;
   void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv, const Epilogue& epilogue,
                  const Tensor& out) override;
   void do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,

@@ -13,7 +13,7 @@ namespace {
 // Access to the ops of any device, for the device below.
 struct Ops : Device {
   using Device::do_add;
-  using Device::do_arg_max;
+  using Device::do_best;
   using Device::do_attention;
   using Device::do_conv1d;
   using Device::do_embed;
@@ -81,9 +81,10 @@ class WrongDevice final : public Device {
     (*inner_.*&Ops::do_pick)(x, rows, out);
     spoil("pick", out);
   }
-  void do_arg_max(const Tensor& x, const Tensor& out) override {
-    (*inner_.*&Ops::do_arg_max)(x, out);
-    spoil("arg_max", out);
+  void do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+               const Tensor& out) override {
+    (*inner_.*&Ops::do_best)(x, head, logits, out);
+    spoil("best", out);
   }
   void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv, const Epilogue& epilogue,
                  const Tensor& out) override {
@@ -151,7 +152,7 @@ TEST(CheckedDevice, KeepsTheFirstDevicesBytes) {
 
 TEST(CheckedDevice, OneWrongBitOfAnyOpIsFoundAndNamed) {
   for (const std::string op : {"embed", "rms_norm", "linear", "swiglu", "add", "rope", "pick",
-                               "arg_max", "conv1d", "conv1d context", "attention"}) {
+                               "best", "conv1d", "conv1d context", "attention"}) {
     for (const bool first_is_wrong : {false, true}) {
       std::unique_ptr<Device> right = cpu_with(1);
       std::unique_ptr<Device> wrong = std::make_unique<WrongDevice>(cpu_with(1), op);

@@ -141,10 +141,11 @@ Tensor Device::pick(const Tensor& x, std::span<const std::int32_t> rows) {
 }
 
 Tensor Device::best(const Tensor& x, const Linear& head) {
+  check_rows(x);
+  check_linear(x, head);
   const Tensor out = arena_.take(x.rows, 1, DType::kI32);
   const ArenaScope scratch(arena_);
-  const Tensor logits = linear(x, head);
-  do_arg_max(logits, out);
+  do_best(x, head, arena_.take(x.rows, head.weight->out_features, DType::kF32), out);
   return out;
 }
 

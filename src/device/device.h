@@ -122,6 +122,7 @@ class Device {
 
  protected:
   friend class CheckedDevice;
+  friend class RangeDevice;
   friend class TimedDevice;
   Device() = default;
   void project_all(const Tensor& x, std::span<const Linear* const> w, std::span<Tensor> out);
@@ -137,7 +138,9 @@ class Device {
   virtual void do_add(const Tensor& x, const Tensor& y) = 0;
   virtual void do_rope(const Tensor& x, const Spans& spans, const RopeTable& table) = 0;
   virtual void do_pick(const Tensor& x, std::span<const std::int32_t> rows, const Tensor& out) = 0;
-  virtual void do_arg_max(const Tensor& x, const Tensor& out) = 0;
+  // logits: scratch, [rows, out_features of the head].
+  virtual void do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+                       const Tensor& out) = 0;
   virtual void do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,
                          const Epilogue& epilogue, const Tensor& out) = 0;
   virtual void do_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Spans& spans,
@@ -150,10 +153,15 @@ class Device {
   std::size_t strided_used_ = 0;
 };
 
+// Whether an output head gets a filter beside it, by which Device::best reads less of it and finds
+// the same tokens: where that is faster, never, or everywhere (tests).
+enum class HeadFilterUse : std::uint8_t { kWhereFaster, kNever, kAlways };
+
 struct DeviceOptions {
   int threads = 0;  // 0: one per physical core of the cpuset
   std::string isa;  // empty: the best table that runs here
   bool pin_threads = true;
+  HeadFilterUse head_filter = HeadFilterUse::kWhereFaster;
 };
 
 struct DeviceFactory {

@@ -19,6 +19,7 @@ class DeviceWeight {
   const WeightFormat* format = nullptr;
   std::size_t bytes = 0;             // what it costs where it lives
   std::size_t projection_bytes = 0;  // of these, what a product reads
+  std::size_t best_bytes = 0;        // and what finding a row's largest output reads at least
 };
 
 // A projection as a layer holds it: views into the model's WeightStore. A tied head is a second
@@ -28,7 +29,15 @@ struct Linear {
   Tensor bias;  // [1, out_features] or empty
 };
 
-// As a projection, as an embedding table, or both; nothing is packed that is not used.
-enum class Use : std::uint8_t { kProjection = 1, kTable = 2, kBoth = 3 };
+// As a projection, as an embedding table, as an output head, that is a projection whose largest
+// output is asked for as well, or as table and head; nothing is packed that is not used.
+enum class Use : std::uint8_t { kProjection, kTable, kHead, kBoth };
+
+constexpr bool is_table(Use use) {
+  return use == Use::kTable || use == Use::kBoth;
+}
+constexpr bool is_head(Use use) {
+  return use == Use::kHead || use == Use::kBoth;
+}
 
 }  // namespace verbatim

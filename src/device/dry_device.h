@@ -40,7 +40,7 @@ class DryDevice final : public Device {
   void do_add(const Tensor&, const Tensor&) override {}
   void do_rope(const Tensor&, const Spans&, const RopeTable&) override {}
   void do_pick(const Tensor&, std::span<const std::int32_t>, const Tensor&) override {}
-  void do_arg_max(const Tensor&, const Tensor&) override {}
+  void do_best(const Tensor&, const Linear&, const Tensor&, const Tensor&) override {}
   void do_conv1d(const Tensor&, const Spans&, const Conv1d&, const Epilogue&,
                  const Tensor&) override {}
   void do_attention(const Tensor&, const Tensor&, const Tensor&, const Spans&,

@@ -91,8 +91,9 @@ void TimedDevice::do_pick(const Tensor& x, std::span<const std::int32_t> rows, c
   timed("pick", nullptr, [&] { inner_->do_pick(x, rows, out); });
 }
 
-void TimedDevice::do_arg_max(const Tensor& x, const Tensor& out) {
-  timed("arg_max", nullptr, [&] { inner_->do_arg_max(x, out); });
+void TimedDevice::do_best(const Tensor& x, const Linear& head, const Tensor& logits,
+                          const Tensor& out) {
+  timed("best", head.weight, [&] { inner_->do_best(x, head, logits, out); });
 }
 
 void TimedDevice::do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,

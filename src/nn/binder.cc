@@ -184,6 +184,12 @@ Tensor Binder::vector(std::string_view child, std::int32_t size) const {
   return place(values(child, {size}), size);
 }
 
+Binder Binder::as_head() const {
+  Binder inner = *this;
+  inner.use_ = Use::kHead;
+  return inner;
+}
+
 Binder Binder::made_into(const WeightChoice& choice) const {
   Binder inner = *this;
   inner.choice_ = choice;
@@ -200,8 +206,7 @@ Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in,
   const std::string prefix = name(child);
   Linear made;
   WeightStorage storage;
-  made.weight =
-      place(this->made(read(prefix, out, in, storage), prefix, storage), prefix, Use::kProjection);
+  made.weight = place(this->made(read(prefix, out, in, storage), prefix, storage), prefix, use_);
   for (const RawTensor* raw : storage.tensors) checkpoint_.release(*raw);
   if (bias) made.bias = at(child).vector("bias", out);
   return made;

@@ -40,6 +40,7 @@ class Binder {
   // The same scope; projections and dense convolutions below it are made into what was chosen.
   // Where nothing was, they stay as they are stored.
   Binder made_into(const WeightChoice& choice) const;
+  Binder as_head() const;  // the same scope; a projection below it is the output head
   Linear linear(std::string_view name, std::int32_t out, std::int32_t in, bool bias = false) const;
   const DeviceWeight* table(std::string_view name, std::int32_t rows, std::int32_t cols,
                             Use use) const;
@@ -75,6 +76,7 @@ class Binder {
   std::shared_ptr<State> state_;  // one walk, many scopes
   std::string scope_;
   WeightChoice choice_;
+  Use use_ = Use::kProjection;  // of projections
 };
 
 }  // namespace verbatim

@@ -98,7 +98,7 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
   } else {
     const std::string head = names.lm_head().empty() ? "lm_head" : names.lm_head();
     decoder_.lm_head =
-        binder.made_into(options.quant.head).linear(head, config_.vocab_size, hidden);
+        binder.made_into(options.quant.head).as_head().linear(head, config_.vocab_size, hidden);
   }
   binder.ignore(names.ignored());
   binder.finish();

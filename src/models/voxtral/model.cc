@@ -149,7 +149,8 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder, const Quant
     decoder_.lm_head.weight = decoder_.embed_tokens;
   } else {
     const std::string& head = shares_table ? names.embed_tokens : names.lm_head;
-    decoder_.lm_head = binder.made_into(quant.head).linear(head, config_.vocab_size, hidden);
+    decoder_.lm_head =
+        binder.made_into(quant.head).as_head().linear(head, config_.vocab_size, hidden);
   }
 }
 
