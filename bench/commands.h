@@ -13,8 +13,9 @@ struct KernelBenchOptions {
   std::string isa;                   // empty: the best that runs here
   std::vector<std::string> formats;  // empty: all
   std::vector<int> threads{1, 2};
-  std::vector<int> rows;  // of 512, 29 and 1; empty: these and the encoders'
-  double seconds = 1.0;   // spent on each case
+  std::vector<int> rows;            // of 512, 29 and 1; empty: these and the encoders'
+  std::vector<std::string> shapes;  // "3584x18944", with each of the rows; empty: the decoder's
+  double seconds = 1.0;             // spent on each case
   bool json = false;
 };
 

@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
   command->add_option("--rows", kernels.rows, "row counts of the decoder's shapes alone")
       ->delimiter(',')
       ->check(CLI::Range(1, 512));
+  command->add_option("--shape", kernels.shapes, "INxOUT, comma separated, with all rows")
+      ->delimiter(',');
   command->add_option("--seconds", kernels.seconds, "time for each case")
       ->check(CLI::Range(0.01, 60.0));
   command->add_flag("--json", kernels.json, "print JSON");
