@@ -106,13 +106,14 @@ const std::byte* KernelBench::next_copy(std::size_t bytes) {
 
 // As the CPU device rounds them.
 void KernelBench::round_rows(const KernelCase& one, LinearCall& whole) {
+  const KernelTable::RoundRow round_row = table_.rounding(one.kernel->format->activations);
   const std::size_t row_bytes = rounded_row(whole.in_features, whole.group).bytes;
   const std::size_t bytes = row_bytes * static_cast<std::size_t>(whole.rows);
   if (rounded_.size() < bytes) rounded_ = allocate_host(bytes);
   pool(one.threads).parallel_for(whole.rows, 4, [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
-      table_.round_row(whole.x + r * whole.x_stride, whole.in_features, whole.group,
-                       rounded_.data() + static_cast<std::size_t>(r) * row_bytes);
+      round_row(whole.x + r * whole.x_stride, whole.in_features, whole.group,
+                rounded_.data() + static_cast<std::size_t>(r) * row_bytes);
     }
   });
   whole.rounded = rounded_.data();

@@ -29,7 +29,7 @@ struct KernelCase {
 };
 
 inline bool multiplies_bytes(const KernelCase& one) {
-  return one.kernel->format->activations == Activations::kInt8PerRow;
+  return one.kernel->format->activations != Activations::kFloat;
 }
 
 // Up to eight rows the weights' bytes are the bound, beyond it is arithmetic.

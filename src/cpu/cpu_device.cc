@@ -228,15 +228,16 @@ void CpuDevice::do_rms_norm(const Tensor& x, const Spans* spans, const Tensor& g
 }
 
 // Once for all panels and workers.
-void CpuDevice::round_rows(LinearCall& whole) {
+void CpuDevice::round_rows(LinearCall& whole, Activations activations) {
+  const KernelTable::RoundRow round_row = table_.rounding(activations);
   const std::size_t row_bytes = rounded_row(whole.in_features, whole.group).bytes;
   const std::size_t bytes = row_bytes * static_cast<std::size_t>(whole.rows);
   if (rounded_.size() < bytes) rounded_ = allocate_host(bytes);
   const std::int64_t grain = std::max<std::int64_t>(1, kValuesEach / whole.in_features);
   pool_.parallel_for(whole.rows, grain, [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
-      table_.round_row(whole.x + r * whole.x_stride, whole.in_features, whole.group,
-                       rounded_.data() + static_cast<std::size_t>(r) * row_bytes);
+      round_row(whole.x + r * whole.x_stride, whole.in_features, whole.group,
+                rounded_.data() + static_cast<std::size_t>(r) * row_bytes);
     }
   });
   whole.rounded = rounded_.data();
@@ -244,7 +245,8 @@ void CpuDevice::round_rows(LinearCall& whole) {
 }
 
 void CpuDevice::run_linear(LinearCall whole, const LinearKernel& kernel) {
-  if (kernel.format->activations == Activations::kInt8PerRow) round_rows(whole);
+  const Activations activations = kernel.format->activations;
+  if (activations != Activations::kFloat) round_rows(whole, activations);
   const LinearCut cut = linear_cut(whole, pool_.threads());
   pool_.parallel_for(cut.count, cut.grain, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* scratch =

@@ -72,7 +72,7 @@ class CpuDevice final : public Device {
   void run_panels(const LinearCall& whole, const LinearKernel& kernel,
                   std::span<const std::int32_t> panels);
   std::int64_t best_of(std::span<const float> row, std::span<const std::int32_t> panels) const;
-  void round_rows(LinearCall& whole);
+  void round_rows(LinearCall& whole, Activations activations);
   void run_frames(const ConvSpan& span, const float* x, std::int64_t first, std::int64_t frames);
   void run_edge(const ConvSpan& span, std::int64_t first, std::int64_t frames);
   void keep_context(const ConvSpan& span);

@@ -22,11 +22,12 @@ struct LinearCall {
   const std::byte* packed = nullptr;  // the whole weight as LinearKernel::pack laid it out
   std::int32_t in_features = 0;
   std::int32_t out_features = 0;
-  std::int32_t group = 0;    // Weight::group
-  bool has_zeros = false;    // Weight::planes[2] is not empty
-  const float* x = nullptr;  // [rows, in_features], rows may overlap: a stride below in_features
+  std::int32_t group = 0;      // Weight::group
+  bool has_zeros = false;      // Weight::planes[2] is not empty
+  bool has_code_sums = false;  // in place of zeros, to meet those of the rows; kernels set it
+  const float* x = nullptr;    // [rows, in_features], rows may overlap: a stride below in_features
   std::int64_t x_stride = 0;
-  // Of a format with int8 activations, in place of x: rows as round_row made them.
+  // Of a format with int8 activations, in place of x: rows as KernelTable::rounding made them.
   const std::byte* rounded = nullptr;
   std::int64_t rounded_stride = 0;
   std::int64_t rows = 0;
@@ -46,8 +47,9 @@ constexpr std::size_t kLinearScratchBytes = std::size_t{1} << 19;
 constexpr std::int64_t kStreamRows = 4;
 constexpr std::int64_t kStreamPanels = 4;
 
-// A row that was rounded to int8: a line with its scale s (float32), then int32 sums of its codes
-// by groups, then the codes, signed bytes; both parts filled with zeros to whole lines of 64 bytes.
+// A row that was rounded to int8: a line with its scale s (float32) and, of an asymmetric one, its
+// zero z (int32); then int32 sums of its codes by groups, then the codes, signed bytes, both parts
+// filled to whole lines of 64 bytes, the codes with zeros.
 struct RoundedRow {
   std::size_t codes;  // where they begin
   std::size_t bytes;
@@ -130,7 +132,12 @@ struct KernelTable {
   std::span<const LinearKernel> linear;
   // A row of activations of `in` features as int8, for weights of this group; `to` is 64-byte
   // aligned and takes rounded_row(in, group).bytes.
-  void (*round_row)(const float* x, std::int32_t in, std::int32_t group, std::byte* to);
+  using RoundRow = void (*)(const float* x, std::int32_t in, std::int32_t group, std::byte* to);
+  RoundRow round_row;
+  RoundRow round_row_asymmetric;
+  RoundRow rounding(Activations activations) const {
+    return activations == Activations::kInt8Asymmetric ? round_row_asymmetric : round_row;
+  }
   void (*depthwise)(const DepthwiseCall& call);
   std::span<const AttentionKernel> attention;  // in the order of KvCodecs
   std::int32_t attention_rows;                 // query rows a call may have at most

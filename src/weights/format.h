@@ -14,13 +14,21 @@ namespace verbatim {
 
 struct WeightFormat;
 
-// What a row of activations is when it meets the weight: as it is, or rounded to int8 by one scale
-// a row, s = max|x| / 127.5 (2^-23 where that is 0): q = x / s, clamped to [-128, 127], then
-// rounded to the nearest integer, halves to even. Then a segment is a group, its sum n = sum(code *
-// q) - zero * sum(q) is an exact integer (groups of at most 2^16), and the groups follow each other
-// as total = fma(float(n), scale, total), from zero; the result is total * s, then bias and the
-// rest.
-enum class Activations : std::uint8_t { kFloat, kInt8PerRow };
+// What a row of activations is when it meets the weight: as it is, or rounded to int8. Then a
+// segment is a group, its sum n is an exact integer (groups of at most 2^16), and the groups follow
+// each other as total = fma(float(n), scale, total), from zero; the result is total * s, s being
+// the row's scale, then bias and the rest. Rounding is to the nearest integer, halves to even.
+enum class Activations : std::uint8_t {
+  kFloat,
+  // s = max|x| / 127.5 (2^-23 where that is 0); q = x / s, clamped to [-128, 127], then rounded.
+  // n = sum(code * q) - zero * sum(q).
+  kInt8PerRow,
+  // With low and high the least and the largest x and 0: s = (high - low) / 255, at least 2^-23;
+  // z = -128 - rounded(low / s), q = rounded(x * (1 / s)) + z, either clamped to [-128, 127].
+  // n = sum(code * q) - z * sum(code), which is the sum of code * (q - z); the weight has no zeros.
+  // torchao, quant_api.py, _int8_asymm_per_token_quant.
+  kInt8Asymmetric,
+};
 
 // The planes of a quantised weight, whatever file it came from, all of them row-major by output:
 //   0 codes    int4 and nf4: two input features a byte, the even one in the low bits, whole bytes a
@@ -68,6 +76,8 @@ extern const WeightFormat kFormatInt4;
 extern const WeightFormat kFormatInt8;
 extern const WeightFormat kFormatW8A8;
 extern const WeightFormat kFormatW4A8;
+extern const WeightFormat kFormat8da8w;
+extern const WeightFormat kFormat8da4w;
 
 std::span<const WeightFormat* const> weight_formats();  // weights/registry.cc
 std::span<const WeightFormat* const> dense_formats();   // those of them whose elements are floats

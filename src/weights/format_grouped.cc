@@ -106,9 +106,9 @@ constexpr WeightFormat integers(const char* name) {
 }
 
 template <typename Codes>
-constexpr WeightFormat with_int8_rows(const char* name) {
+constexpr WeightFormat with_int8_rows(const char* name, Activations activations) {
   return {.name = name,
-          .activations = Activations::kInt8PerRow,
+          .activations = activations,
           .segment_end = group_end,
           .decode_row = decode_integers<Codes, false>};
 }
@@ -121,7 +121,11 @@ const WeightFormat kFormatNf4{.name = "nf4",
                               .reference_row = decode_nf4<true>};
 const WeightFormat kFormatInt4 = integers<SignedNibbles>("int4");
 const WeightFormat kFormatInt8 = integers<SignedBytes>("int8");
-const WeightFormat kFormatW8A8 = with_int8_rows<SignedBytes>("w8a8");
-const WeightFormat kFormatW4A8 = with_int8_rows<SignedNibbles>("w4a8");
+const WeightFormat kFormatW8A8 = with_int8_rows<SignedBytes>("w8a8", Activations::kInt8PerRow);
+const WeightFormat kFormatW4A8 = with_int8_rows<SignedNibbles>("w4a8", Activations::kInt8PerRow);
+const WeightFormat kFormat8da8w =
+    with_int8_rows<SignedBytes>("8da8w", Activations::kInt8Asymmetric);
+const WeightFormat kFormat8da4w =
+    with_int8_rows<SignedNibbles>("8da4w", Activations::kInt8Asymmetric);
 
 }  // namespace verbatim

@@ -35,7 +35,8 @@ struct CodeRange {
 };
 
 bool is_nibbles(const WeightFormat& format) {
-  return &format == &kFormatNf4 || &format == &kFormatInt4 || &format == &kFormatW4A8;
+  return &format == &kFormatNf4 || &format == &kFormatInt4 || &format == &kFormatW4A8 ||
+         &format == &kFormat8da4w;
 }
 
 CodeRange range_of(const WeightFormat& format) {

@@ -171,7 +171,7 @@ TEST(Quantize, NamesTheFirstRowThatIsNotFinite) {
 TEST(WeightChoice, NamesWhatIsKnown) {
   EXPECT_EQ(message("int5"),
             "--quant: expected one of none, nf4, int4, int8, w8a8, w4a8, 4w, 4w_hqq, 8w, 8w_hqq, "
-            "found 'int5'");
+            "8da4w, 8da8w, found 'int5'");
   EXPECT_EQ(message("int4:48"),
             "--quant int4: expected groups of 32, 64 or 128, found groups of "
             "'48'");

@@ -15,7 +15,7 @@ constexpr std::array<std::int32_t, 3> kGroups{32, 64, 128};
 }  // namespace
 
 std::span<const Recipe> recipes() {
-  static const std::array<Recipe, 9> kAll{{
+  static const std::array<Recipe, 11> kAll{{
       {.name = "nf4",
        .format = &kFormatNf4,
        .rule = ScaleRule::kLargest,
@@ -60,6 +60,16 @@ std::span<const Recipe> recipes() {
        .reach = Reach::kLinears},
       {.name = "8w_hqq",
        .format = &kFormatInt8,
+       .rule = ScaleRule::kLeastSquares,
+       .group = 0,
+       .reach = Reach::kLinears},
+      {.name = "8da4w",
+       .format = &kFormat8da4w,
+       .rule = ScaleRule::kLeastSquares,
+       .group = 32,
+       .reach = Reach::kLinears},
+      {.name = "8da8w",
+       .format = &kFormat8da8w,
        .rule = ScaleRule::kLeastSquares,
        .group = 0,
        .reach = Reach::kLinears},

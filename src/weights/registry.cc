@@ -45,9 +45,9 @@ std::string layout_names() {
 }  // namespace
 
 std::span<const WeightFormat* const> weight_formats() {
-  static constexpr std::array<const WeightFormat*, 8> kFormats{
-      &kFormatF32,  &kFormatF16,  &kFormatBF16, &kFormatNf4,
-      &kFormatInt4, &kFormatInt8, &kFormatW8A8, &kFormatW4A8};
+  static constexpr std::array<const WeightFormat*, 10> kFormats{
+      &kFormatF32,  &kFormatF16,  &kFormatBF16, &kFormatNf4,   &kFormatInt4,
+      &kFormatInt8, &kFormatW8A8, &kFormatW4A8, &kFormat8da8w, &kFormat8da4w};
   return kFormats;
 }
 

@@ -79,6 +79,10 @@ Int8Tile int8_tile_of(const Int8Block<V, kPanels>& block, const Int8Turn& turn, 
   tile.q =
       static_cast<const std::int8_t*>(static_cast<const void*>(rounded + row.codes)) + turn.first;
   tile.sums = static_cast<const std::int32_t*>(static_cast<const void*>(rounded + 64)) + turn.group;
+  const bool whole_row = block.call->has_code_sums;  // its zero follows its scale
+  tile.factors = whole_row ? static_cast<const std::int32_t*>(static_cast<const void*>(rounded)) + 1
+                           : tile.sums;
+  tile.factors_step = whole_row ? 0 : 1;
   tile.row_bytes = block.call->rounded_stride;
   tile.codes_panel = layout.panel_bytes();
   tile.codes_group = layout.group_bytes();
@@ -94,7 +98,7 @@ Int8Tile int8_tile_of(const Int8Block<V, kPanels>& block, const Int8Turn& turn, 
   tile.lines = (turn.inputs + layout.line_inputs - 1) / layout.line_inputs;
   tile.group_inputs = turn.inputs;
   tile.offset = offset;
-  tile.has_zeros = block.call->has_zeros;
+  tile.has_zeros = block.call->has_zeros || whole_row;
   tile.begins = turn.past == 0;
   tile.ends = turn.ends;
   tile.first = turn.group == 0;

@@ -1,7 +1,8 @@
 // How weights that meet int8 activations lie in memory once packed: panels of sixteen outputs, each
 // one stream. For each group of input features: lines of 64 bytes with the codes as unsigned
 // numbers, four neighbouring input features of an output beside each other, then a line with the
-// sixteen scales, and where the weight has zeros a line with them as int32.
+// sixteen scales, and where the weight has zeros a line with them as int32. Where rows have zeros
+// instead, that line has the sums of the group's codes as signed numbers.
 #pragma once
 
 #include <cstddef>
@@ -35,5 +36,12 @@ std::size_t w4a8_packed_bytes(const Weight& weight);
 // 64-byte aligned. Groups are multiples of sixteen input features, or hold a row.
 void pack_w8a8(const Weight& weight, std::int64_t panel, std::int64_t panels, std::byte* packed);
 void pack_w4a8(const Weight& weight, std::int64_t panel, std::int64_t panels, std::byte* packed);
+// The same of 8da8w and 8da4w.
+std::size_t asymmetric_8w_packed_bytes(const Weight& weight);
+std::size_t asymmetric_4w_packed_bytes(const Weight& weight);
+void pack_asymmetric_8w(const Weight& weight, std::int64_t panel, std::int64_t panels,
+                        std::byte* packed);
+void pack_asymmetric_4w(const Weight& weight, std::int64_t panel, std::int64_t panels,
+                        std::byte* packed);
 
 }  // namespace verbatim

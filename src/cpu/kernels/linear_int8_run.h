@@ -62,6 +62,7 @@ void run_int8_tiles(const Int8Block<V, kPanels>& block, const Int8Turn& turn, In
   const std::size_t step = (next_bytes + steps - 1) / steps;
   const std::int8_t* q = tile.q;
   const std::int32_t* sums = tile.sums;
+  const std::int32_t* factors = tile.factors;
   const std::int64_t inputs = turn.end() - turn.first;
   std::int64_t row = 0;
   for (std::int64_t t = 0; t < tiles; ++t) {
@@ -71,7 +72,9 @@ void run_int8_tiles(const Int8Block<V, kPanels>& block, const Int8Turn& turn, In
     tile.ahead = {next + (useful ? skipped : 0), block.layout.panel_bytes(), useful ? step : 0};
     tile.ahead_group = static_cast<std::size_t>(tile.lines) * tile.ahead.step;
     tile.q = q + row * tile.row_bytes;
-    tile.sums = sums + row * (tile.row_bytes / static_cast<std::int64_t>(sizeof(std::int32_t)));
+    const std::int64_t ints = row * (tile.row_bytes / std::int64_t{sizeof(std::int32_t)});
+    tile.sums = sums + ints;
+    tile.factors = factors + ints;
     tile.totals = block.totals + row * kPanels * V::kLanes;
     tile.partials = block.partials + row * kPanels * V::kLanes;
     for (std::int64_t r = end; r < block.rows && r < end + D::kTileRows; ++r) {
@@ -144,8 +147,9 @@ template <typename V, typename D, typename Codes>
 void run_int8(const LinearCall& call) {
   static_assert(kStreamRows == 4);
   const std::int32_t group = call.group < call.in_features ? call.group : call.in_features;
+  const bool has_tail = call.has_zeros || call.has_code_sums;
   const Int8Layout layout{call.in_features, group, 4 * Codes::kParts,
-                          call.has_zeros ? std::size_t{128} : std::size_t{64}};
+                          has_tail ? std::size_t{128} : std::size_t{64}};
   switch (call.rows) {
     case 1:
       return stream_int8<V, D, Codes, 1>(call, layout);

@@ -1,6 +1,6 @@
 // The projections over int8 activations of every table that runs here, against their definition to
-// the bit: rows rounded by one scale, exact integer sums by groups, one chain of multiply-adds over
-// the groups.
+// the bit: rows rounded by one scale, or a scale and a zero, exact integer sums by groups, one
+// chain of multiply-adds over the groups.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,12 +16,16 @@ namespace {
 
 enum class Fill : std::uint8_t { kRandom, kSmallest, kLargest };
 
+bool has_halves(const WeightFormat& format) {
+  return &format == &kFormatW4A8 || &format == &kFormat8da4w;
+}
+
 // A weight with everything it refers to.
 struct Coded {
   Coded(const WeightFormat& format, std::int32_t out, std::int32_t in, std::int32_t group,
         bool has_zeros = false, Fill fill = Fill::kRandom) {
     TestValues random(static_cast<std::uint32_t>(out * 7 + in * 3 + group));
-    const bool halves = &format == &kFormatW4A8;
+    const bool halves = has_halves(format);
     const std::int32_t row_bytes = halves ? (in + 1) / 2 : in;
     const int span = halves ? 255 : 127;
     codes.resize(static_cast<std::size_t>(row_bytes) * static_cast<std::size_t>(out));
@@ -46,7 +50,7 @@ struct Coded {
   Coded& operator=(const Coded&) = delete;
 
   std::int32_t code(std::int32_t row, std::int32_t k) const {
-    if (weight.format == &kFormatW8A8)
+    if (!has_halves(*weight.format))
       return static_cast<std::int8_t>(
           codes[static_cast<std::size_t>(row) * static_cast<std::size_t>(weight.in_features) +
                 static_cast<std::size_t>(k)]);
@@ -63,13 +67,28 @@ struct Coded {
 
 struct Rounded {
   float scale;
+  int zero;
   std::vector<int> codes;
 };
 
-Rounded rounded(const float* x, std::int32_t in) {
+Rounded rounded_asymmetrically(const float* x, std::int32_t in) {
+  const float low = std::min(0.0F, *std::min_element(x, x + in));
+  const float high = std::max(0.0F, *std::max_element(x, x + in));
+  Rounded row{std::max((high - low) / 255, std::numeric_limits<float>::epsilon()), 0, {}};
+  row.zero = std::clamp(-128 - static_cast<int>(std::nearbyint(low / row.scale)), -128, 127);
+  const float inverse = 1 / row.scale;
+  for (std::int32_t k = 0; k < in; ++k) {
+    const int code = static_cast<int>(std::nearbyint(x[k] * inverse)) + row.zero;
+    row.codes.push_back(std::clamp(code, -128, 127));
+  }
+  return row;
+}
+
+Rounded rounded(const WeightFormat& format, const float* x, std::int32_t in) {
+  if (format.activations == Activations::kInt8Asymmetric) return rounded_asymmetrically(x, in);
   float most = 0;
   for (std::int32_t k = 0; k < in; ++k) most = std::max(most, std::fabs(x[k]));
-  Rounded row{most / 127.5F, {}};
+  Rounded row{most / 127.5F, 0, {}};
   if (row.scale == 0) row.scale = std::numeric_limits<float>::epsilon();
   for (std::int32_t k = 0; k < in; ++k) {
     row.codes.push_back(
@@ -89,7 +108,7 @@ float defined(const Coded& coded, const Rounded& row, std::int32_t output) {
     std::int64_t sum = 0;
     const std::int32_t end = std::min((g + 1) * weight.group, weight.in_features);
     for (std::int32_t k = g * weight.group; k < end; ++k) {
-      sum += (coded.code(output, k) - zero) * row.codes[static_cast<std::size_t>(k)];
+      sum += (coded.code(output, k) - zero) * (row.codes[static_cast<std::size_t>(k)] - row.zero);
     }
     total = std::fma(static_cast<float>(static_cast<std::int32_t>(sum)), coded.scales[at], total);
   }
@@ -114,8 +133,9 @@ class Runner {
     rounded_ = allocate_host(row_bytes_ * rows);
     std::fill(rounded_.data(), rounded_.data() + rounded_.size(), std::byte{0x5a});
     for (std::size_t r = 0; r < rows; ++r) {
-      table.round_row(x.data() + r * static_cast<std::size_t>(weight_.in_features),
-                      weight_.in_features, weight_.group, rounded_.data() + r * row_bytes_);
+      table.rounding(weight_.format->activations)(
+          x.data() + r * static_cast<std::size_t>(weight_.in_features), weight_.in_features,
+          weight_.group, rounded_.data() + r * row_bytes_);
     }
     y.assign(rows * static_cast<std::size_t>(y_stride()), kUntouched);
     rows_ = static_cast<std::int64_t>(rows);
@@ -167,7 +187,7 @@ void expect_defined(const Coded& coded, const std::vector<float>& x) {
   const std::vector<float> bias = random.uniforms(weight.out_features);
   std::vector<float> expected(x.size() / in * (out + 3), kUntouched);
   for (std::size_t r = 0; r < x.size() / in; ++r) {
-    const Rounded row = rounded(x.data() + r * in, weight.in_features);
+    const Rounded row = rounded(*weight.format, x.data() + r * in, weight.in_features);
     for (std::size_t o = 0; o < out; ++o) {
       expected[r * (out + 3) + o] = defined(coded, row, static_cast<std::int32_t>(o)) + bias[o];
     }
@@ -184,7 +204,11 @@ std::vector<float> some_rows(std::int64_t rows, std::int32_t in) {
   return TestValues(static_cast<std::uint32_t>(rows * 13 + in)).uniforms(rows * in, 3.0F);
 }
 
-const WeightFormat* const kFormats[]{&kFormatW8A8, &kFormatW4A8};
+// Those whose weights may have zeros come first.
+const WeightFormat* const kFormats[]{&kFormatW8A8, &kFormatW4A8, &kFormat8da8w, &kFormat8da4w};
+bool may_have_zeros(const WeightFormat& format) {
+  return format.activations == Activations::kInt8PerRow;
+}
 
 TEST(LinearInt8, EveryTableGivesTheDefinedBitsForAnyShape) {
   for (const WeightFormat* format : kFormats) {
@@ -203,6 +227,7 @@ TEST(LinearInt8, EveryTableGivesTheDefinedBitsForAnyShape) {
 
 TEST(LinearInt8, ZerosAreTakenOffExactly) {
   for (const WeightFormat* format : kFormats) {
+    if (!may_have_zeros(*format)) continue;
     for (const std::int32_t group : {32, 128, 300}) {
       const Coded coded(*format, 83, 300, group, true);
       for (const std::int64_t rows : {1, 4, 29}) expect_defined(coded, some_rows(rows, 300));
@@ -213,7 +238,7 @@ TEST(LinearInt8, ZerosAreTakenOffExactly) {
 TEST(LinearInt8, GroupsLongerThanABlockAreSummedWhole) {
   for (const WeightFormat* format : kFormats) {
     for (const std::int32_t group : {528, 1040, 1300}) {
-      const Coded coded(*format, 83, 1300, group, true);
+      const Coded coded(*format, 83, 1300, group, may_have_zeros(*format));
       for (const std::int64_t rows : {1, 31}) expect_defined(coded, some_rows(rows, 1300));
     }
   }
@@ -252,10 +277,51 @@ TEST(LinearInt8, RowsOfZerosAndHalfwayValuesAreRoundedAsDefined) {
   expect_defined(coded, x);
 }
 
+// Rows with no value below zero, none above, one only, and less than the least scale.
+TEST(LinearInt8, OneSidedRowsKeepTheirZeroInRange) {
+  for (const WeightFormat* format : {&kFormat8da8w, &kFormat8da4w}) {
+    const Coded coded(*format, 33, 75, 32);
+    std::vector<float> x = some_rows(6, 75);
+    for (std::size_t k = 0; k < 75; ++k) {
+      x[k] = std::fabs(x[k]) + 1;
+      x[75 + k] = -std::fabs(x[75 + k]) - 1;
+      x[150 + k] = k == 74 ? 2.5F : 0.0F;
+      x[225 + k] = k == 0 ? -2.5F : -0.0F;
+      x[300 + k] = k % 3 == 0 ? 1e-8F : -1e-40F;
+      x[375 + k] = k == 0 ? 127.5F : k == 1 ? -127.5F : static_cast<float>(k) - 36.5F;  // halves
+    }
+    expect_defined(coded, x);
+  }
+}
+
+// No test of the definition, which a plain loop has no NaN for: only that all tables agree.
+TEST(LinearInt8, InfinitiesAndNaNsFollowOneRule) {
+  for (const WeightFormat* format : kFormats) {
+    const Coded coded(*format, 17, 40, 40);
+    std::vector<float> x = some_rows(4, 40);
+    x[3] = std::numeric_limits<float>::quiet_NaN();
+    x[45] = std::numeric_limits<float>::infinity();
+    x[86] = -std::numeric_limits<float>::infinity();
+    x[121] = std::numeric_limits<float>::max();
+    x[122] = -std::numeric_limits<float>::max();
+    const std::size_t row_bytes = rounded_row(40, 40).bytes;
+    std::vector<std::byte> expected;
+    for (const KernelTable* table : tables_here()) {
+      Buffer to = allocate_host(4 * row_bytes);
+      std::fill(to.data(), to.data() + to.size(), std::byte{0});
+      for (std::size_t r = 0; r < 4; ++r)
+        table->rounding(format->activations)(x.data() + r * 40, 40, 40, to.data() + r * row_bytes);
+      const std::vector<std::byte> found(to.data(), to.data() + to.size());
+      if (expected.empty()) expected = found;
+      EXPECT_EQ(found, expected) << table->isa << " " << format->name;
+    }
+  }
+}
+
 TEST(LinearInt8, NeighboursInTheBatchAndCutsOfThePanelsChangeNoBit) {
   for (const WeightFormat* format : kFormats) {
     const std::int32_t out = 16 * 21 + 3;
-    const Coded coded(*format, out, 608, format == &kFormatW8A8 ? 608 : 128);
+    const Coded coded(*format, out, 608, has_halves(*format) ? 128 : 608);
     const std::vector<float> x = some_rows(40, 608);
     const std::vector<float> bias = TestValues(5).uniforms(out);
     for (const KernelTable* table : tables_here()) {
@@ -281,10 +347,10 @@ TEST(LinearInt8, NeighboursInTheBatchAndCutsOfThePanelsChangeNoBit) {
 TEST(LinearInt8, TotalsAreAsCloseToDoubleAsTheirChainAllows) {
   for (const WeightFormat* format : kFormats) {
     const std::int32_t in = 3584;
-    const Coded coded(*format, 33, in, 128, true);
+    const Coded coded(*format, 33, in, 128, may_have_zeros(*format));
     const std::vector<float> x = some_rows(1, in);
     const std::vector<float> bias(33, 0.0F);
-    const Rounded row = rounded(x.data(), in);
+    const Rounded row = rounded(*format, x.data(), in);
     std::vector<float> decoded(static_cast<std::size_t>(in));
     for (const KernelTable* table : tables_here()) {
       Runner runner(*table, coded, x, bias);
@@ -294,8 +360,8 @@ TEST(LinearInt8, TotalsAreAsCloseToDoubleAsTheirChainAllows) {
         double sum = 0;
         double magnitude = 0;
         for (std::size_t k = 0; k < decoded.size(); ++k) {
-          const double term =
-              static_cast<double>(decoded[k]) * row.codes[k] * static_cast<double>(row.scale);
+          const double term = static_cast<double>(decoded[k]) * (row.codes[k] - row.zero) *
+                              static_cast<double>(row.scale);
           sum += term;
           magnitude += std::fabs(term);
         }
@@ -309,9 +375,10 @@ TEST(LinearInt8, TotalsAreAsCloseToDoubleAsTheirChainAllows) {
 }
 
 TEST(LinearInt8, EveryMachineGivesTheCommittedBits) {
-  constexpr std::uint64_t kExpected[]{5402741431964266883u, 13983810613395907677u};
+  constexpr std::uint64_t kExpected[]{5402741431964266883u, 13983810613395907677u,
+                                      11900009481275621491u, 16024061188859462446u};
   for (std::size_t i = 0; i < std::size(kFormats); ++i) {
-    const Coded coded(*kFormats[i], 83, 601, 64, true);
+    const Coded coded(*kFormats[i], 83, 601, 64, may_have_zeros(*kFormats[i]));
     const std::vector<float> x = some_rows(29, 601);
     const std::vector<float> bias = TestValues(5).uniforms(83);
     for (const KernelTable* table : tables_here()) {

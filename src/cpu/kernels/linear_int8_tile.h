@@ -13,11 +13,15 @@ namespace verbatim {
 struct Int8Tile {
   const std::int8_t* q;      // the first row's codes at the tile's first input feature
   const std::int32_t* sums;  // the first row's sums from the tile's first group on
-  std::int64_t row_bytes;    // from one rounded row to the next, for both
+  std::int64_t row_bytes;    // from one rounded row to the next, for all of its parts
   const std::byte* codes;    // the first panel's, at the tile's first input feature
   std::size_t codes_panel;   // bytes from one panel to the next, and from one group to the next
   std::size_t codes_group;
-  const std::byte* scales;  // the first panel's, of the first group; its zeros are one line on
+  // What the weight's zeros, or the sums of its codes, are multiplied by before they are taken off:
+  // as `sums`, or the same for every group.
+  const std::int32_t* factors;
+  std::int32_t factors_step;  // from one group to the next
+  const std::byte* scales;    // the first panel's, of the first group; its zeros are one line on
   std::size_t scales_panel;
   std::size_t scales_group;
   std::int32_t groups;
@@ -50,7 +54,8 @@ template <typename V, typename D, int kRows, int kPanels>
       constexpr int kSum = decltype(r)::value * kPanels + kPanel;
       typename D::Ints n = D::total(sum[kSum]);
       if (tile.has_zeros) {
-        n = D::minus(n, zeros, tile.sums[decltype(r)::value * sums_stride + group]);
+        n = D::minus(n, zeros,
+                     tile.factors[decltype(r)::value * sums_stride + group * tile.factors_step]);
       }
       float* total = tile.totals + kSum * V::kLanes;
       V::store(total, V::fma(D::floats(n), scale, first ? V::zero() : V::load(total)));

@@ -14,11 +14,13 @@
 #include "cpu/kernels/linear_f32.h"
 #include "cpu/kernels/linear_int4.h"
 #include "cpu/kernels/linear_int8.h"
+#include "cpu/kernels/linear_int8_asymmetric.h"
 #include "cpu/kernels/linear_int8_run.h"
 #include "cpu/kernels/linear_pack.h"
 #include "cpu/kernels/linear_pack_coded.h"
 #include "cpu/kernels/norm.h"
 #include "cpu/kernels/quantize_rows.h"
+#include "cpu/kernels/quantize_rows_asymmetric.h"
 #include "kv/codecs.h"
 
 namespace verbatim {
@@ -32,6 +34,10 @@ struct LinearKernels {
       {&kFormatBF16, &half_packed_bytes, &pack_bf16, &run_linear<V, Bf16Panels<V>>},
       {&kFormatW8A8, &w8a8_packed_bytes, &pack_w8a8, &run_int8<V, D, W8Codes<D>>},
       {&kFormatW4A8, &w4a8_packed_bytes, &pack_w4a8, &run_int8<V, D, W4Codes<D>>},
+      {&kFormat8da8w, &asymmetric_8w_packed_bytes, &pack_asymmetric_8w,
+       &run_int8_asymmetric<V, D, W8Codes<D>>},
+      {&kFormat8da4w, &asymmetric_4w_packed_bytes, &pack_asymmetric_4w,
+       &run_int8_asymmetric<V, D, W4Codes<D>>},
       {&kFormatNf4, &nibble_packed_bytes, &pack_nf4, &run_coded<V, Nf4Codes<V>>, &can_pack_coded},
       {&kFormatInt4, &nibble_packed_bytes, &pack_int4, &run_coded<V, Int4Codes<V>>,
        &can_pack_coded},
@@ -46,6 +52,7 @@ consteval KernelTable make_table(const char* isa, bool (*runs_here)()) {
       .runs_here = runs_here,
       .linear = LinearKernels<V, D>::kAll,
       .round_row = &round_row<V, D>,
+      .round_row_asymmetric = &round_row_asymmetric<V, D>,
       .depthwise = &Depthwise<V>::run,
       .attention = AttentionKernels<V, KvCodecs>::kAll,
       .attention_rows = kAttentionRows,
