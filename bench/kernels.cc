@@ -91,10 +91,10 @@ void print_json(const char* isa, const std::vector<Result>& results) {
     const KernelCase& what = result.what;
     std::printf(
         "%s  {\"format\": \"%s\", \"threads\": %d, \"group\": \"%s\", \"rows\": %lld, "
-        "\"in\": %d, \"out\": %d, \"seconds\": %.9f, \"ceiling_seconds\": %.9f, "
+        "\"in\": %d, \"out\": %d, \"bytes\": %zu, \"seconds\": %.9f, \"ceiling_seconds\": %.9f, "
         "\"ceiling\": \"%s\", \"share\": %.4f}",
         separator, what.format().c_str(), what.threads, what.group.c_str(),
-        static_cast<long long>(what.shape.rows), what.shape.in, what.shape.out,
+        static_cast<long long>(what.shape.rows), what.shape.in, what.shape.out, what.packed_bytes(),
         result.best.kernel_s, result.best.ceiling_s, ceiling_name(what), result.share());
     separator = ",\n";
   }
@@ -128,17 +128,40 @@ std::vector<std::int32_t> scale_groups(const WeightFormat& format) {
   return {0};
 }
 
+// Those of the decoder, or the named ones of all that are measured.
+std::vector<LinearShape> shapes_for(const std::vector<std::string>& names) {
+  std::vector<LinearShape> all(std::begin(kDecoderShapes), std::end(kDecoderShapes));
+  if (names.empty()) return all;
+  all.insert(all.end(), std::begin(kEncoderShapes), std::end(kEncoderShapes));
+  std::vector<LinearShape> shapes;
+  for (const std::string& name : names) {
+    std::string known;
+    const auto is_named = [&](const LinearShape& shape) {
+      append_listed(known, formatted("%dx%d", shape.in, shape.out).c_str());
+      return name == formatted("%dx%d", shape.in, shape.out);
+    };
+    const auto found = std::find_if(all.begin(), all.end(), is_named);
+    if (found == all.end()) {
+      fail(Code::kInvalidArgument, "--shape: expected one of %s, found %s", known.c_str(),
+           name.c_str());
+    }
+    shapes.push_back(*found);
+  }
+  return shapes;
+}
+
 std::vector<KernelCase> cases_of(const LinearKernel& kernel, int threads,
-                                 const std::vector<int>& rows) {
+                                 const KernelBenchOptions& options) {
+  const std::vector<int>& rows = options.rows;
   std::vector<KernelCase> cases;
   for (const int count : rows.empty() ? std::vector<int>{512, 29, 1} : rows) {
-    for (LinearShape shape : kDecoderShapes) {
+    for (LinearShape shape : shapes_for(options.shapes)) {
       shape.rows = count;
       cases.push_back(
           {&kernel, shape, threads, formatted("%d row%s", count, count == 1 ? "" : "s")});
     }
   }
-  if (!rows.empty()) return cases;
+  if (!rows.empty() || !options.shapes.empty()) return cases;
   for (const LinearShape& shape : kEncoderShapes)
     cases.push_back({&kernel, shape, threads, "encoder"});
   return cases;
@@ -164,7 +187,7 @@ int bench_kernels(const KernelBenchOptions& options) {
   for (const LinearKernel* kernel : kernels) {
     for (const int threads : options.threads) {
       for (const std::int32_t group : scale_groups(*kernel->format)) {
-        for (KernelCase& one : cases_of(*kernel, threads, options.rows)) {
+        for (KernelCase& one : cases_of(*kernel, threads, options)) {
           const bool is_whole_row = kernel->format == &kFormatInt8 ||
                                     kernel->format == &kFormatW8A8 ||
                                     kernel->format == &kFormat8da8w;
