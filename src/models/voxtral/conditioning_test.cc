@@ -42,5 +42,18 @@ TEST(DelayScale, IsOnePlusTheNetworksAnswer) {
   EXPECT_NEAR(scale[1], 1 - inner[0] + 3 * inner[1] + 0.5 * inner[2], 1e-7);
 }
 
+// Values worked out by hand: a scale of 1 / 64, in which the inputs are no whole numbers.
+TEST(DelayScale, RoundsBothInputsAsTheFormatDoes) {
+  const std::vector<float> embedding{191.0F / 64, -1.0F, 0.3F};
+  const std::vector<float> down{0.5F, 1.0F, 100.0F};  // [1, 3]
+  const std::vector<float> up{1.0F, 2.0F, 3.0F};      // [3, 1]
+  const auto gelu = [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); };
+  const double inner = gelu(0.5 * 191 / 64 - 1 + 100 * 19.0 / 64);  // 0.3 * 64 is 19.2
+  const std::vector<float> scale = delay_scale(embedding, down, up, Activations::kInt8Asymmetric);
+  // The bottleneck's one value is its largest and has a code of its own.
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(scale[i], 1 + static_cast<double>(up[i]) * inner, 1e-5) << i;
+}
+
 }  // namespace
 }  // namespace verbatim::voxtral

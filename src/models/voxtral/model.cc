@@ -122,12 +122,16 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder, const Quant
   const std::int32_t conditions = std::max(kMostDelayTokens, schedule_.delay);
   std::vector<std::vector<float>> embeddings;
   for (std::int32_t d = 1; d <= conditions; ++d) embeddings.push_back(time_embedding(d, hidden));
+  // Only ExecuTorch's schemes quantise this network, so only their rounding reaches it.
+  const bool rounds = quant.decoder && quant.decoder.recipe->reach == Reach::kLinears;
+  const Activations activations =
+      rounds ? quant.decoder.recipe->format->activations : Activations::kFloat;
   const auto conditioning = [&](const Binder& layer) {
     const std::vector<float> down = layer.linear_values(names.ada1, inner, hidden);
     const std::vector<float> up = layer.linear_values(names.ada2, hidden, inner);
     std::vector<float> scales;
     for (const std::vector<float>& embedding : embeddings) {
-      const std::vector<float> scale = delay_scale(embedding, down, up);
+      const std::vector<float> scale = delay_scale(embedding, down, up, activations);
       scales.insert(scales.end(), scale.begin(), scale.end());
     }
     scales_.push_back(scales);
