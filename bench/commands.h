@@ -34,10 +34,16 @@ struct ModelBenchOptions {
   std::string shape;  // as model_shapes.h spells them
   std::string isa;
   std::string kv = "f16";
+  std::string quant = "none";  // these four as the program's own flags spell them
+  std::string encoder = "stored";
+  std::string encoder_quant = "none";
+  std::string head_quant = "none";
   int threads = 0;                     // 0: one per physical core
   int rounds = 9;                      // of all passes, one behind the other
-  std::vector<std::int64_t> contexts;  // positions before a decoder step; empty: the shape's
+  std::vector<std::string> passes;     // encode, prompt, step, turn; empty: all
   std::vector<double> encode_s;        // audio of an encoder pass; empty: the shape's
+  std::vector<std::int64_t> prompts;   // rows of a prompt; empty: the shape's
+  std::vector<std::int64_t> contexts;  // positions before a decoder step; empty: the shape's
   bool profile = false;
   bool json = false;
 };

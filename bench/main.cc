@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bench/commands.h"
+#include "bench/model_flags.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"Measures verbatim on this machine"};
@@ -32,26 +33,7 @@ int main(int argc, char** argv) {
   attention_command->add_option("--seconds", attention.seconds, "time for each case")
       ->check(CLI::Range(0.01, 60.0));
   verbatim::ModelBenchOptions model;
-  CLI::App* model_command = app.add_subcommand(
-      "model",
-      "A whole model with random weights of a published shape: each pass beside its floor");
-  model_command->add_option("--shape", model.shape, "voxtral-4b, or tiny to try it out")
-      ->required();
-  model_command->add_option("--isa", model.isa, "as above");
-  model_command->add_option("--threads", model.threads, "one per physical core by default")
-      ->check(CLI::Range(1, 1024));
-  model_command->add_option("--kv", model.kv, "format of the caches: f16 or f32");
-  model_command->add_option("--rounds", model.rounds, "times that every pass is run, interleaved")
-      ->check(CLI::Range(1, 10000));
-  model_command->add_option("--context", model.contexts, "positions before a step, comma separated")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1 << 20));
-  model_command
-      ->add_option("--encode", model.encode_s, "seconds of an encoder pass, comma separated")
-      ->delimiter(',')
-      ->check(CLI::Range(0.01, 600.0));
-  model_command->add_flag("--profile", model.profile, "the time and the floor of every operation");
-  model_command->add_flag("--json", model.json, "print JSON");
+  CLI::App* model_command = verbatim::declare_model(app, model);
   CLI11_PARSE(app, argc, argv);
   try {
     if (attention_command->parsed()) return verbatim::bench_attention(attention);

@@ -39,32 +39,59 @@ std::unique_ptr<DeviceWeight> WorkDevice::prepare(const Weight&, Use) {
   fail(Code::kInternal, "a device that counts holds no weights");
 }
 
+void WorkDevice::clear() {
+  table_.clear();
+  calls_.clear();
+}
+
 void WorkDevice::count(const char* op, const DeviceWeight* weight, const Work& work) {
   table_[{op, weight != nullptr ? without_numbers(weight->name) : ""}].add(work);
 }
 
 Work WorkDevice::projection(const DeviceWeight& weight, std::int64_t rows) {
-  return {static_cast<double>(weight.projection_bytes),
-          static_cast<double>(rows) * weight.out_features * weight.in_features};
+  Work work;
+  work.bytes = static_cast<double>(weight.projection_bytes);
+  const double products = static_cast<double>(rows) * weight.out_features * weight.in_features;
+  const bool is_int8 = weight.format->activations != Activations::kFloat;
+  (is_int8 ? work.byte_products : work.multiply_adds) = products;
+  return work;
 }
 
 void WorkDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
-                           std::span<const Tensor>, const Epilogue&) {
-  for (const Linear* each : w) count("linear", w[0]->weight, projection(*each->weight, x.rows));
+                           std::span<const Tensor>, const Epilogue& epilogue) {
+  KernelCall& call = calls_.emplace_back();
+  call.rows = x.rows;
+  for (const Linear* each : w) {
+    count("linear", w[0]->weight, projection(*each->weight, x.rows));
+    call.weights.push_back(*each);
+  }
+  call.epilogue = epilogue;
 }
 
 void WorkDevice::do_best(const Tensor& x, const Linear& head, const Tensor&, const Tensor&) {
   Work work = projection(*head.weight, x.rows);
+  // Where less than the head is read, it is a copy in int8.
+  if (head.weight->best_bytes < head.weight->projection_bytes)
+    work.byte_products += std::exchange(work.multiply_adds, 0);
   work.bytes = static_cast<double>(head.weight->best_bytes);
   count("best", head.weight, work);
+  KernelCall& call = calls_.emplace_back();
+  call.rows = x.rows;
+  call.weights.push_back(head);
+  call.is_best = true;
 }
 
-void WorkDevice::do_conv1d(const Tensor&, const Spans&, const Conv1d& conv, const Epilogue&,
-                           const Tensor& out) {
+void WorkDevice::do_conv1d(const Tensor& x, const Spans& spans, const Conv1d& conv,
+                           const Epilogue& epilogue, const Tensor& out) {
   count("conv1d", conv.linear.weight, projection(*conv.linear.weight, out.rows));
+  KernelCall& call = calls_.emplace_back();
+  call.rows = x.rows;
+  call.conv = conv;
+  call.epilogue = epilogue;
+  call.spans.assign(spans.host.begin(), spans.host.end());
 }
 
-void WorkDevice::do_attention(const Tensor&, const Tensor&, const Tensor&, const Spans& spans,
+void WorkDevice::do_attention(const Tensor& q, const Tensor&, const Tensor&, const Spans& spans,
                               const AttentionShape& shape, const Tensor&, const Tensor&) {
   Work work;
   for (const Span& span : spans.host) {
@@ -81,6 +108,11 @@ void WorkDevice::do_attention(const Tensor&, const Tensor&, const Tensor&, const
     work.bytes += static_cast<double>(page) / kPagePositions * positions;
   }
   count("attention", nullptr, work);
+  KernelCall& call = calls_.emplace_back();
+  call.rows = q.rows;
+  call.attention = shape;
+  call.spans.assign(spans.host.begin(), spans.host.end());
+  for (const Span& span : spans.host) call.lengths.push_back(span.kv->length());
 }
 
 }  // namespace verbatim

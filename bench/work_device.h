@@ -1,13 +1,16 @@
 // WorkDevice runs nothing: its ops count what a pass over a model that another device holds cannot
 // do without. Weights are read once, keys and values that are seen once, and every product of a
-// projection or of attention is one multiply-add.
+// projection or of attention is one multiply-add. What was asked of kernels is kept, to be asked
+// again.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "bench/kernel_replay.h"
 #include "device/device.h"
 
 namespace verbatim {
@@ -15,10 +18,12 @@ namespace verbatim {
 struct Work {
   double bytes = 0;
   double multiply_adds = 0;
+  double byte_products = 0;  // the same where weights and activations are int8
 
   void add(const Work& other) {
     bytes += other.bytes;
     multiply_adds += other.multiply_adds;
+    byte_products += other.byte_products;
   }
 };
 
@@ -30,7 +35,8 @@ class WorkDevice final : public Device {
   using Table = std::map<std::pair<std::string, std::string>, Work>;
   const Table& table() const { return table_; }
   Work total() const;
-  void clear() { table_.clear(); }
+  const std::vector<KernelCall>& calls() const { return calls_; }
+  void clear();
 
   const DeviceInfo& info() const override { return real_.info(); }
   Buffer allocate(std::size_t bytes) override { return reserve_addresses(bytes); }
@@ -67,6 +73,7 @@ class WorkDevice final : public Device {
 
   const Device& real_;
   Table table_;
+  std::vector<KernelCall> calls_;
 };
 
 }  // namespace verbatim
