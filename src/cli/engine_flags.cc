@@ -21,9 +21,9 @@ void declare(Flags& flags, EngineFlags& to) {
   flags.text(to.quant, "--quant", "FORMAT",
              "What the decoder's projections are made into as they are loaded: nf4, int4 or int8 "
              "(activations stay float), w8a8 or w4a8 (activations are rounded to int8, faster), "
-             "int4:32 for groups of 32 in place of 128; ExecuTorch's 4w, 4w_hqq, 8w, 8w_hqq. "
-             "auto takes the first of int8, nf4 and int4 that fits in memory, and says which. "
-             "Without the flag they stay as they are stored.");
+             "int4:32 for groups of 32 in place of 128; ExecuTorch's 4w, 4w_hqq, 8w, 8w_hqq, "
+             "8da4w, 8da8w. auto takes the first of int8, nf4 and int4 that fits in memory, and "
+             "says which. Without the flag they stay as they are stored.");
   flags.choice(to.encoder, "--encoder", {"stored", "int8"},
                "int8: the audio encoders' projections and their activations as int8, that is "
                "--encoder-quant w8a8.");
