@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "base/interrupt.h"
@@ -18,6 +19,8 @@ struct Binder::State {
   std::set<std::string, std::less<>> claimed;
   std::vector<std::string> ignored;
   std::set<std::string> formats;
+  std::map<std::string, std::int32_t, std::less<>> projections;  // in_features by name
+  bool is_smoothed = false;
   std::int64_t parameters = 0;
 };
 
@@ -41,6 +44,12 @@ std::vector<float> widened(const RawTensor& raw) {
     values[i] = raw.type == RawType::kF16 ? from_f16(bits) : from_bf16(bits);
   }
   return values;
+}
+
+// Each value is the larger of both.
+void raise_to(std::vector<float>& values, std::span<const float> others) {
+  values.resize(others.size());
+  for (std::size_t i = 0; i < others.size(); ++i) values[i] = std::max(values[i], others[i]);
 }
 
 void check_shape(const RawTensor& raw, const std::vector<std::int64_t>& expected) {
@@ -180,8 +189,11 @@ std::vector<float> Binder::linear_values(std::string_view child, std::int32_t ou
   return rows;
 }
 
-Tensor Binder::vector(std::string_view child, std::int32_t size) const {
-  return place(values(child, {size}), size);
+Tensor Binder::vector(std::string_view child, std::int32_t size,
+                      std::span<const float> divisors) const {
+  std::vector<float> rows = values(child, {size});
+  for (std::size_t i = 0; i < divisors.size(); ++i) rows[i] /= divisors[i];
+  return place(rows, size);
 }
 
 Binder Binder::as_head() const {
@@ -196,19 +208,46 @@ Binder Binder::made_into(const WeightChoice& choice) const {
   return inner;
 }
 
-Weight Binder::made(const Weight& dense, const std::string& name, WeightStorage& storage) const {
-  if (!choice_) return dense;
-  if (!device_.needs_bytes()) return quantized_shape(dense, choice_, name);
-  return quantize(dense, choice_, name, storage, state_->options.workers);
+std::optional<ChannelRanges> Binder::channel_ranges(std::initializer_list<NamedRows> readers,
+                                                    std::int32_t in) const {
+  const BindOptions& options = state_->options;
+  const bool rounds = choice_ && choice_.recipe->format->activations != Activations::kFloat;
+  if (options.calibration.empty() || !(rounds || options.smooths_all)) return {};
+  state_->is_smoothed = true;
+  ChannelRanges made;
+  for (const NamedRows& reader : readers) {
+    const std::string prefix = name(reader.name);
+    raise_to(made.inputs, options.calibration.range(prefix, in));
+    if (!device_.needs_bytes() && !options.making) continue;
+    WeightStorage storage;
+    raise_to(made.weights, column_maxima(read(prefix, reader.out, in, storage), options.workers));
+  }
+  if (made.weights.empty()) return {};
+  return made;
 }
 
-Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in, bool bias) const {
+Weight Binder::made(const Weight& dense, const std::string& name, const Scaling& scaling,
+                    WeightStorage& storage) const {
+  const BindOptions& options = state_->options;
+  if (!choice_ && scaling.empty()) return dense;
+  Weight shape = choice_ ? quantized_shape(dense, choice_, name) : dense;
+  if (choice_ && options.making) options.making({name, dense, choice_, scaling});
+  if (!device_.needs_bytes()) return shape;
+  Weight scaled = dense;
+  if (!scaling.empty()) scaled = scaled_weight(dense, scaling, storage, options.workers);
+  return choice_ ? quantize(scaled, choice_, name, storage, options.workers) : scaled;
+}
+
+Linear Binder::linear(std::string_view child, std::int32_t out, std::int32_t in, bool bias,
+                      const Scaling& scaling) const {
   const std::string prefix = name(child);
   Linear made;
   WeightStorage storage;
-  made.weight = place(this->made(read(prefix, out, in, storage), prefix, storage), prefix, use_);
+  state_->projections[prefix] = in;
+  const Weight stored = read(prefix, out, in, storage);
+  made.weight = place(this->made(stored, prefix, scaling, storage), prefix, use_);
   for (const RawTensor* raw : storage.tensors) checkpoint_.release(*raw);
-  if (bias) made.bias = at(child).vector("bias", out);
+  if (bias) made.bias = at(child).vector("bias", out, scaling.rows);
   return made;
 }
 
@@ -216,6 +255,7 @@ const DeviceWeight* Binder::table(std::string_view child, std::int32_t rows, std
                                   Use use) const {
   const std::string prefix = name(child);
   WeightStorage storage;
+  if (use != Use::kTable) state_->projections[prefix] = cols;
   const DeviceWeight* made = place(read(prefix, rows, cols, storage), prefix, use);
   for (const RawTensor* raw : storage.tensors) checkpoint_.release(*raw);
   return made;
@@ -238,7 +278,7 @@ Conv1d Binder::conv(std::string_view child, std::int32_t out, std::int32_t in, s
     WeightStorage storage;
     Weight taps = dense_weight(dense_format(raw), bytes, out, kernel * in);
     if (choice_ && choice_.recipe->reach == Reach::kProjections)
-      taps = this->made(taps, here.scope_, storage);
+      taps = this->made(taps, here.scope_, {}, storage);
     made.linear.weight = place(taps, here.scope_, Use::kProjection);
   } else {
     // Few values and one kernel: depthwise taps are always float32.
@@ -267,6 +307,19 @@ void Binder::finish() const {
          raw.name.c_str(), raw.file.c_str(), raw_type_name(raw.type),
          shape_text(raw.shape).c_str());
   }
+  const Calibration& calibration = state_->options.calibration;
+  if (calibration.empty()) return;
+  if (!state_->is_smoothed) {
+    std::string known;
+    for (const Recipe& recipe : recipes()) {
+      if (recipe.format->activations != Activations::kFloat) append_listed(known, recipe.name);
+    }
+    fail(Code::kInvalidArgument,
+         "--calib %s: expected a --quant (or --encoder-quant of an encoder with attention) that "
+         "rounds activations to int8: %s; nothing here does",
+         calibration.file.c_str(), known.c_str());
+  }
+  calibration.check_weights(state_->projections);
 }
 
 std::int64_t Binder::parameters() const {

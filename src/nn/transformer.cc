@@ -2,15 +2,21 @@
 #include "nn/transformer.h"
 
 #include "base/math.h"
+#include "nn/smoothing.h"
 
 namespace verbatim {
 
 namespace {
 
-// The norm's gain times every condition's factors, [conditions, hidden].
-Tensor conditioned(const Binder& norm, std::int32_t hidden, std::vector<float> factors) {
+// The norm's gain times every condition's factors, [conditions, hidden], divided where divisors are
+// given.
+Tensor conditioned(const Binder& norm, std::int32_t hidden, std::vector<float> factors,
+                   std::span<const float> divisors) {
   const std::vector<float> gain = norm.values("weight", {hidden});
-  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] *= gain[i % gain.size()];
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    factors[i] *= gain[i % gain.size()];
+    if (!divisors.empty()) factors[i] /= divisors[i % gain.size()];
+  }
   return norm.place(factors, hidden);
 }
 
@@ -37,18 +43,20 @@ Transformer::Transformer(const char* scope, const TransformerConfig& config, con
   const std::int32_t kv_width = config.num_key_value_heads * config.head_dim;
   for (std::int32_t i = 0; i < config.num_hidden_layers; ++i) {
     const Binder here = from.at("layers", i);
+    const LayerScales scales = layer_scales(here, config, names);
     TransformerLayer w;
-    w.input_norm = here.at(names.input_norm).vector("weight", hidden);
-    w.q = here.linear(names.q, q_width, hidden, config.q_bias);
-    w.k = here.linear(names.k, kv_width, hidden, config.k_bias);
-    w.v = here.linear(names.v, kv_width, hidden, config.v_bias);
-    w.o = here.linear(names.o, hidden, q_width, config.o_bias);
+    w.input_norm = here.at(names.input_norm).vector("weight", hidden, scales.attn);
+    w.q = here.linear(names.q, q_width, hidden, config.q_bias, {scales.attn, {}});
+    w.k = here.linear(names.k, kv_width, hidden, config.k_bias, {scales.attn, {}});
+    w.v = here.linear(names.v, kv_width, hidden, config.v_bias, {scales.attn, scales.value});
+    w.o = here.linear(names.o, hidden, q_width, config.o_bias, {scales.ctx, {}});
     const Binder post_norm = here.at(names.post_norm);
-    w.post_norm = conditioning ? conditioned(post_norm, hidden, conditioning(here))
-                               : post_norm.vector("weight", hidden);
-    w.gate = here.linear(names.gate, config.intermediate_size, hidden);
-    w.up = here.linear(names.up, config.intermediate_size, hidden);
-    w.down = here.linear(names.down, hidden, config.intermediate_size, config.down_bias);
+    w.post_norm = conditioning ? conditioned(post_norm, hidden, conditioning(here), scales.mlp)
+                               : post_norm.vector("weight", hidden, scales.mlp);
+    w.gate = here.linear(names.gate, config.intermediate_size, hidden, false, {scales.mlp, {}});
+    w.up = here.linear(names.up, config.intermediate_size, hidden, false, {scales.mlp, scales.act});
+    w.down = here.linear(names.down, hidden, config.intermediate_size, config.down_bias,
+                         {scales.act, {}});
     layers_.push_back(w);
   }
 }
