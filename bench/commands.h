@@ -51,6 +51,22 @@ struct ModelBenchOptions {
 // Prints what each pass of a whole model takes, beside its floor; returns the exit code.
 int bench_model(const ModelBenchOptions& options);
 
+struct QualityBenchOptions {
+  std::string model;                    // empty: both nanos, from the source folder
+  std::vector<std::string> recordings;  // empty: the model's own samples
+  std::vector<std::string> formats;     // of the decoder; empty: all, and all parts
+  std::string encoder;                  // with each of them
+  std::string head;
+  std::string tokenizer;
+  std::string isa;
+  std::string kv = "f16";
+  int threads = 0;
+  bool json = false;
+};
+
+// Prints the words and decisions that each format costs; returns the exit code.
+int bench_quality(const QualityBenchOptions& options);
+
 // The table of that name, the best for an empty one; throws, listing those that run here.
 const KernelTable& table_for(const std::string& isa);
 

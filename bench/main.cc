@@ -6,6 +6,33 @@
 #include "bench/commands.h"
 #include "bench/model_flags.h"
 
+namespace {
+
+CLI::App* declare_quality(CLI::App& app, verbatim::QualityBenchOptions& to) {
+  CLI::App* command =
+      app.add_subcommand("quality",
+                         "What each format of the weights costs: words against what is said, "
+                         "words and decisions against those of the weights as they are stored");
+  command->add_option("--model", to.model, "a checkpoint folder; both nanos by default");
+  command->add_option("recordings", to.recordings,
+                      "recordings, each with what is said beside it as .json or .txt; the model's "
+                      "samples/*.wav by default");
+  command
+      ->add_option("--quant", to.formats, "formats of the decoder, comma separated; all by default")
+      ->delimiter(',');
+  command->add_option("--encoder-quant", to.encoder, "of the encoders, with each of them");
+  command->add_option("--head-quant", to.head, "of the head, with each of them");
+  command->add_option("--tokenizer", to.tokenizer, "a tokenizer.json for folders without one");
+  command->add_option("--isa", to.isa, "as above");
+  command->add_option("--kv", to.kv, "format of the caches: f16 or f32");
+  command->add_option("--threads", to.threads, "one per physical core by default")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--json", to.json, "print JSON");
+  return command;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app{"Measures verbatim on this machine"};
   app.require_subcommand(1);
@@ -34,10 +61,13 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.01, 60.0));
   verbatim::ModelBenchOptions model;
   CLI::App* model_command = verbatim::declare_model(app, model);
+  verbatim::QualityBenchOptions quality;
+  CLI::App* quality_command = declare_quality(app, quality);
   CLI11_PARSE(app, argc, argv);
   try {
     if (attention_command->parsed()) return verbatim::bench_attention(attention);
     if (model_command->parsed()) return verbatim::bench_model(model);
+    if (quality_command->parsed()) return verbatim::bench_quality(quality);
     return verbatim::bench_kernels(kernels);
   } catch (const verbatim::Error& error) {
     std::fprintf(stderr, "verbatim-bench: %s\n", error.what());
