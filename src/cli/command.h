@@ -17,5 +17,6 @@ extern const Command kStreamCommand;
 extern const Command kMicCommand;
 extern const Command kInfoCommand;
 extern const Command kDevicesCommand;
+extern const Command kQuantizeCommand;
 
 }  // namespace verbatim

@@ -22,8 +22,8 @@
 namespace verbatim {
 namespace {
 
-constexpr const Command* kCommands[] = {&kTranscribeCommand, &kStreamCommand, &kMicCommand,
-                                        &kInfoCommand, &kDevicesCommand};
+constexpr const Command* kCommands[] = {&kTranscribeCommand, &kStreamCommand,  &kMicCommand,
+                                        &kInfoCommand,       &kDevicesCommand, &kQuantizeCommand};
 
 [[noreturn]] void refuse_command(const std::string& found) {
   std::string names;
@@ -47,7 +47,8 @@ std::string help() {
          "  arecord -f S16_LE -r 16000 -t raw | verbatim stream --rate 16000\n"
          "  verbatim mic --model ./Voxtral-Mini-4B-Realtime\n"
          "  verbatim info --model ./VibeVoice-ASR\n"
-         "  verbatim devices\n";
+         "  verbatim devices\n"
+         "  verbatim quantize --model ./VibeVoice-ASR --quant int4 --output ./VibeVoice-ASR-int4\n";
 }
 
 int run(std::span<const char* const> arguments) {

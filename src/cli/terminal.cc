@@ -62,8 +62,9 @@ std::string figures(const Progress& progress, double stage_s, double stage_audio
   std::string text;
   const double share = share_of(progress);
   if (share >= 0) text += formatted(" %3.0f %%", std::floor(share * 100));
-  // Loading is counted in shares of the whole, not in seconds of audio.
-  const bool is_audio = std::string_view(progress.stage) != "load";
+  // Weights are counted in shares of the whole, not in seconds of audio.
+  const std::string_view stage = progress.stage;
+  const bool is_audio = stage != "load" && stage != "quantize";
   if (is_audio && stage_s > 0.2 && stage_audio_s > 0) {
     const double speed = stage_audio_s / stage_s;
     text += formatted("  %.1fx", speed);

@@ -3,6 +3,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -40,6 +41,62 @@ class Quant(TestCase):
             with self.subTest(arguments):
                 self.assert_refused(transcribe(TWO, *arguments), 2, said)
         self.assert_refused(run("info", "--model", QUANTISED, "--quant", "int8"), 2, "is stored in nf4 already")
+
+
+class Quantize(TestCase):
+    def test_what_is_written_says_what_quant_says_at_load(self):
+        outcome = self.assert_code(run("quantize", "--model", NANO, "--quant", "int4", "--output", self.path("made"),
+                                       "--threads", "1", "--json"), 0)
+        told = json.loads(outcome.out)
+        self.assertEqual((told["layout"], told["weights"], told["files"]), ("compressed-tensors", 28, 1))
+        self.assertLess(told["written_bytes"], told["read_bytes"])
+        self.assertIn(": quantize", outcome.err)
+        self.assertIn("tokenizer.json", self.listing("made"))
+        at_load = self.assert_code(transcribe(TWO, "--quant", "int4", "--format", "json"), 0)
+        stored = self.assert_code(run("transcribe", "--model", self.path("made"), TWO, "--format", "json"), 0)
+        self.assertEqual(stored.out, at_load.out)
+
+    def test_an_empty_folder_is_filled_and_the_text_names_it(self):
+        self.path("made").mkdir()
+        voxtral = ROOT / "models" / "voxtral-realtime-nano"
+        outcome = self.assert_code(
+            run("quantize", "--model", voxtral, "--quant", "nf4", "--output", self.path("made"), "--quiet"), 0)
+        self.assertRegex(outcome.out, rf"^{self.path('made')}: 28 weights in nf4, stored as bitsandbytes nf4; ")
+        self.assertEqual(outcome.err, "")
+
+    def test_mistakes_are_named_and_leave_nothing(self):
+        made = self.path("made")
+        full = self.write("full/a", "a").parent
+        for arguments, code, said in (
+                (("--output", made), 2, "--quant"),
+                (("--quant", "int4"), 2, "--output"),
+                (("--quant", "none", "--output", made), 2, "nf4, int4, int8, w8a8, w4a8"),
+                (("--quant", "8w", "--output", made), 2, "nf4, int4, int8, w8a8, w4a8"),
+                (("--quant", "int5", "--output", made), 2, "int5"),
+                (("--quant", "int4", "--output", full), 2, str(full)),
+                (("--quant", "int4", "--output", full / "a"), 2, str(full / "a")),
+                (("--quant", "int4", "--output", self.path("no/made")), 1, str(self.path("no"))),
+                (("--quant", "int4", "--output", NANO / "made"), 2, "--output"),
+                (("--quant", "int4", "--output", made, "--model", QUANTISED), 2, "stored in nf4 already"),
+                (("--quant", "int4", "--output", made, "--model", self.path("no")), 1, str(self.path("no"))),
+                (("--quant", "int4", "--output", made, "--tokenizer", self.path("no")), 1, str(self.path("no")))):
+            with self.subTest(arguments):
+                given = arguments if "--model" in arguments else (*arguments, "--model", NANO)
+                self.assert_refused(run("quantize", "--quiet", *given), code, said)
+                self.assertEqual(self.listing(), ["full/a"])
+
+    def test_a_full_disk_leaves_nothing(self):
+        disk = self.path("disk")
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("a small disk cannot be mounted: " + mounted.stderr.decode().strip())
+        try:
+            outcome = run("quantize", "--quiet", "--model", NANO, "--quant", "int4", "--output", disk / "made")
+            self.assert_refused(outcome, 1, disk / "made", "its disk has")
+            self.assertEqual(list(disk.iterdir()), [])
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
 
 
 if __name__ == "__main__":
