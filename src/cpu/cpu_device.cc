@@ -96,7 +96,7 @@ std::size_t CpuDevice::weight_bytes(const Weight& weight, Use use) const {
 }
 
 bool CpuDevice::is_filtered(const Weight& weight, Use use) const {
-  return is_head(use) && HeadFilter::takes(weight, head_filter_);
+  return is_head(use) && HeadFilter::takes(table_, weight, head_filter_);
 }
 
 std::size_t CpuDevice::projection_bytes(const Weight& weight) const {
@@ -368,8 +368,11 @@ void CpuDevice::do_best(const Tensor& x, const Linear& head, const Tensor& logit
   whole.x_stride = x.stride;
   whole.rows = x.rows;
   std::span<const std::int32_t> panels;
-  if (weight.filter != nullptr && head.bias.empty() && x.rows <= HeadFilter::kRows)
-    panels = weight.filter->candidates(whole.x, whole.x_stride, whole.rows, pool_);
+  const std::int64_t most =
+      head_filter_ == HeadFilterUse::kAlways ? HeadFilter::kRows : table_.filter_rows;
+  if (weight.filter != nullptr && head.bias.empty() && x.rows <= most)
+    panels = weight.filter->candidates(whole.x, whole.x_stride, whole.rows, pool_,
+                                       linear_scratch_.data());
   if (panels.empty()) {
     run_linear(whole, *weight.kernel);
   } else {

@@ -29,12 +29,11 @@ namespace verbatim {
 
 class HeadFilter {
  public:
-  // Rows that are filtered together. Each of them takes two rows of int8, and four of these stream
-  // the panels by; more rows run faster through the exact product.
-  static constexpr std::int64_t kRows = 2;
+  // Rows that may be filtered together, whether that is faster or not.
+  static constexpr std::int64_t kRows = 16;
 
   // Whether a head gets one: a dense weight that is read from memory, not from caches.
-  static bool takes(const Weight& head, HeadFilterUse use);
+  static bool takes(const KernelTable& table, const Weight& head, HeadFilterUse use);
   // What it costs beside the head, for a pool of so many threads.
   static std::size_t bytes(const KernelTable& table, const Weight& head, int threads);
 
@@ -47,9 +46,10 @@ class HeadFilter {
 
   // The panels that may hold the largest output of one of at most kRows rows of x, ascending. None
   // where those would be so many that the whole product is the shorter way, or where x is not
-  // finite. What the span shows lasts until the next call.
+  // finite. What the span shows lasts until the next call. scratch: kLinearScratchBytes for each
+  // worker.
   std::span<const std::int32_t> candidates(const float* x, std::int64_t x_stride, std::int64_t rows,
-                                           ThreadPool& pool);
+                                           ThreadPool& pool, std::byte* scratch);
 
   // The interval that holds what the exact product of one row computes, for every output; false
   // where x is not finite. What candidates() looks at, for tests.
@@ -65,11 +65,13 @@ class HeadFilter {
   struct Shape;
   void encode(const Weight& head, std::int64_t first_panel, std::int64_t last_panel);
   bool round(const float* x, std::int64_t row);
-  void run_block(std::int64_t first_panel, std::int64_t panels, std::int64_t rows, float* sums);
+  void run_block(std::int64_t first_panel, std::int64_t panels, std::int64_t rows, float* sums,
+                 std::byte* scratch);
   // The interval of every output of a panel whose sums these are.
   void bound_panel(std::int64_t row, std::int64_t panel, const float* sums, float* least,
                    float* most) const;
-  void scan(std::int64_t first_panel, std::int64_t last_panel, std::int64_t rows, int worker);
+  void scan(std::int64_t first_panel, std::int64_t last_panel, std::int64_t rows, int worker,
+            std::byte* scratch);
   float* sums_of(int worker);
 
   const KernelTable& table_;

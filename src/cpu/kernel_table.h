@@ -138,6 +138,9 @@ struct KernelTable {
   RoundRow rounding(Activations activations) const {
     return activations == Activations::kInt8Asymmetric ? round_row_asymmetric : round_row;
   }
+  // Rows for which the int8 filter of an output head (head_filter.h) was measured to be faster than
+  // the exact product: up to so many.
+  std::int64_t filter_rows;
   void (*depthwise)(const DepthwiseCall& call);
   std::span<const AttentionKernel> attention;  // in the order of KvCodecs
   std::int32_t attention_rows;                 // query rows a call may have at most

@@ -12,6 +12,7 @@ struct PlainDots {
   static constexpr int kTileRows = 4;
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 1;
+  static constexpr int kFilterRows = 0;
 
   struct Line {  // four codes of each output
     std::uint8_t v[64];

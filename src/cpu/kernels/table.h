@@ -53,6 +53,7 @@ consteval KernelTable make_table(const char* isa, bool (*runs_here)()) {
       .linear = LinearKernels<V, D>::kAll,
       .round_row = &round_row<V, D>,
       .round_row_asymmetric = &round_row_asymmetric<V, D>,
+      .filter_rows = D::kFilterRows,
       .depthwise = &Depthwise<V>::run,
       .attention = AttentionKernels<V, KvCodecs>::kAll,
       .attention_rows = kAttentionRows,

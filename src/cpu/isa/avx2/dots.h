@@ -12,6 +12,7 @@ struct Dots : Dots256<Isa> {
   static constexpr int kTileRows = 2;
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 2;
+  static constexpr int kFilterRows = 2;
 
   // Quarters of four outputs; of a sum, two neighbouring parts each.
   struct Line {

@@ -16,6 +16,7 @@ struct Dots {
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 4;
   static constexpr int kStreamSums = 16;
+  static constexpr int kFilterRows = 16;
 
   struct Line {
     __m512i v;

@@ -11,6 +11,7 @@ struct Dots : Dots256<Isa> {
   static constexpr int kTileRows = 6;
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 2;
+  static constexpr int kFilterRows = 16;
 
   struct Line {
     __m256i lo;
