@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -20,6 +21,18 @@
 #include "ggml-cpu.h"
 #endif
 
+#ifdef PEER_IK
+// Its attention is not built, but what chooses it is; no graph here has any.
+extern "C" {
+void iqk_flash_attn_noalibi() {
+  std::abort();
+}
+std::size_t iqk_fa_work_buffer_size() {
+  std::abort();
+}
+}
+#endif
+
 namespace {
 
 using peers::Request;
@@ -27,6 +40,7 @@ using peers::Request;
 constexpr int kMadeRows = 64;  // rows that are quantised; the others repeat them
 constexpr std::size_t kWeightBytes = std::size_t{640} << 20;
 constexpr int kMostRows = 512;
+constexpr int kSpareNodes = 8;  // of a graph, for its leaves
 
 struct FreeContext {
   void operator()(ggml_context* context) const { ggml_free(context); }
@@ -37,9 +51,10 @@ struct FreeBuffer {
 using Context = std::unique_ptr<ggml_context, FreeContext>;
 using BackendBuffer = std::unique_ptr<ggml_backend_buffer, FreeBuffer>;
 
-Context new_context(std::size_t tensors, std::size_t graph_nodes) {
-  const std::size_t graph = graph_nodes == 0 ? 0 : ggml_graph_overhead_custom(graph_nodes, false);
-  return Context(ggml_init({(tensors + 8) * ggml_tensor_overhead() + graph, nullptr, true}));
+Context new_context(std::size_t tensors, std::size_t graphs, std::size_t nodes) {
+  const std::size_t bytes =
+      tensors * ggml_tensor_overhead() + graphs * ggml_graph_overhead_custom(nodes, false);
+  return Context(ggml_init({bytes + 4096, nullptr, true}));
 }
 
 ggml_type type_named(const std::string& name) {
@@ -100,7 +115,7 @@ class Weights {
     bytes_ = ggml_row_size(type, in) * out;
     const std::size_t stride = (bytes_ + 4095) / 4096 * 4096;
     const std::size_t copies = std::max<std::size_t>(2, kWeightBytes / stride + 1);
-    context_ = new_context(copies, 0);
+    context_ = new_context(copies, 0, 0);
     buffer_.reset(ggml_backend_buft_alloc_buffer(
         repacks ? repacking_buffers() : ggml_backend_cpu_buffer_type(), copies * stride));
     if (buffer_ == nullptr) throw std::runtime_error("no memory for the weights");
@@ -165,7 +180,6 @@ class Weights {
 };
 
 struct Graph {
-  Context context;
   ggml_cgraph* graph = nullptr;
   ggml_cplan plan{};
 };
@@ -185,6 +199,8 @@ class MulMat final : public peers::Product {
     graphs_.clear();
     next_ = 0;
     const std::size_t graphs = std::max<std::size_t>(1, weights_.copies() / count);
+    const auto products = static_cast<std::size_t>(count);
+    context_ = new_context(graphs * (products + 2), graphs, products + kSpareNodes);
     std::size_t work_bytes = 0;
     for (std::size_t i = 0; i < graphs; ++i) {
       graphs_.push_back(graph_of(i * count, count));
@@ -207,18 +223,16 @@ class MulMat final : public peers::Product {
   // Neighbours multiply different activations: nothing that was made of them is used twice.
   Graph graph_of(std::size_t first, int count) {
     Graph made;
-    const auto nodes = static_cast<std::size_t>(count);
-    made.context = new_context(nodes + 2, nodes + 8);
-    made.graph = ggml_new_graph_custom(made.context.get(), nodes + 8, false);
+    made.graph = ggml_new_graph_custom(context_.get(), count + kSpareNodes, false);
     ggml_tensor* x[2];
     for (int i = 0; i < 2; ++i) {
-      x[i] = ggml_new_tensor_2d(made.context.get(), GGML_TYPE_F32, weights_.in(), rows_);
+      x[i] = ggml_new_tensor_2d(context_.get(), GGML_TYPE_F32, weights_.in(), rows_);
       x[i]->data = x_.data() + std::size_t{1} * i * kMostRows * weights_.in();
     }
     for (int i = 0; i < count; ++i) {
       // The last one multiplies the activations that check() knows.
       ggml_tensor* y =
-          ggml_mul_mat(made.context.get(), weights_.copy(first + i), x[(count - 1 - i) % 2]);
+          ggml_mul_mat(context_.get(), weights_.copy(first + i), x[(count - 1 - i) % 2]);
       y->data = y_.data();
       ggml_build_forward_expand(made.graph, y);
     }
@@ -236,6 +250,7 @@ class MulMat final : public peers::Product {
   std::vector<float> x_;
   std::vector<float> y_;
   std::vector<std::uint8_t> work_;
+  Context context_;
   std::vector<Graph> graphs_;
   std::size_t next_ = 0;
 };
