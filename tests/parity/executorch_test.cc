@@ -198,7 +198,8 @@ INSTANTIATE_TEST_SUITE_P(Schemes, WeightOnly,
 
 // Rounded activations make of a last bit a whole code, so that no limit of every value is worth
 // anything: the reference's own logits move by 0.2 at most and 0.014 on average when its log-mel
-// moves by 1e-5.
+// moves by 1e-5. Measured: 0.0060; without rounding any activations 0.029, which the fixture's own
+// limit of 0.03 lets pass.
 TEST(ExecuTorch, LogitsWithRoundedActivationsAreNearThoseOfTheReference) {
   const Logits logits = logits_of({"8da4w", "8da4w"});
   ASSERT_EQ(logits.found.size(), logits.wanted.size());
@@ -206,7 +207,7 @@ TEST(ExecuTorch, LogitsWithRoundedActivationsAreNearThoseOfTheReference) {
   for (std::size_t i = 0; i < logits.found.size(); ++i)
     sum += std::abs(static_cast<double>(logits.found[i]) - static_cast<double>(logits.wanted[i]));
   const double mean = sum / static_cast<double>(logits.found.size());
-  EXPECT_LT(mean, 0.03);
+  EXPECT_LT(mean, 0.014);
   int held = 0;
   int differing = 0;
   for (std::size_t first = 0; first < logits.wanted.size(); first += logits.width) {
@@ -223,7 +224,7 @@ TEST(ExecuTorch, LogitsWithRoundedActivationsAreNearThoseOfTheReference) {
     EXPECT_EQ(best, wanted_best) << "row " << first / logits.width;
   }
   EXPECT_GT(held, 5);
-  std::printf("8da4w: mean difference %.4f of 0.03; %d rows are held, %d of all differ\n", mean,
+  std::printf("8da4w: mean difference %.4f of 0.014; %d rows are held, %d of all differ\n", mean,
               held, differing);
 }
 

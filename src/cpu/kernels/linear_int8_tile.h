@@ -45,6 +45,7 @@ template <typename V, typename D, int kRows, int kPanels>
   const std::byte* scales = tile.scales + static_cast<std::size_t>(group) * tile.scales_group;
   const std::int64_t sums_stride = tile.row_bytes / static_cast<std::int64_t>(sizeof(std::int32_t));
   const bool first = tile.first && group == 0;
+  const std::int32_t factors_at = group * tile.factors_step;
   unroll<kPanels>([&](auto p) {
     constexpr int kPanel = decltype(p)::value;
     const std::byte* line = scales + kPanel * tile.scales_panel;
@@ -54,8 +55,7 @@ template <typename V, typename D, int kRows, int kPanels>
       constexpr int kSum = decltype(r)::value * kPanels + kPanel;
       typename D::Ints n = D::total(sum[kSum]);
       if (tile.has_zeros) {
-        n = D::minus(n, zeros,
-                     tile.factors[decltype(r)::value * sums_stride + group * tile.factors_step]);
+        n = D::minus(n, zeros, tile.factors[decltype(r)::value * sums_stride + factors_at]);
       }
       float* total = tile.totals + kSum * V::kLanes;
       V::store(total, V::fma(D::floats(n), scale, first ? V::zero() : V::load(total)));
