@@ -182,7 +182,7 @@ TEST_P(WeightOnly, LogitsAreThoseOfTheReference) {
   double largest = 0;
   double worst = 0;
   for (std::size_t i = 0; i < logits.found.size(); ++i) {
-    const double wanted = logits.wanted[i];
+    const auto wanted = static_cast<double>(logits.wanted[i]);
     largest = std::max(largest, std::abs(wanted));
     worst = std::max(worst, std::abs(static_cast<double>(logits.found[i]) - wanted));
   }
