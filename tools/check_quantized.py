@@ -62,6 +62,13 @@ class Report:
         self.all += float((dense ** 2).sum())
 
 
+def nf4_values(packed, state):
+    """By the format's definition: blocks run over the flat matrix, across rows."""
+    flat, count = packed.flatten(), state.shape.numel()
+    codes = torch.stack((flat >> 4, flat & 15), dim=1).flatten()[:count].long()
+    return (state.code[codes] * state.absmax[torch.arange(count) // 64]).reshape(state.shape)
+
+
 def check_nf4(name, parts, dense, report):
     import bitsandbytes.functional as bnb
 
@@ -69,20 +76,16 @@ def check_nf4(name, parts, dense, report):
                                      device=torch.device("cpu"))
     packed = parts[f"{name}.weight"]
     report.expect(state.shape == dense.shape and state.dtype == dense.dtype, f"{name}: its state")
-    flat = packed.flatten()
-    codes = torch.stack((flat >> 4, flat & 15), dim=1).flatten()[: dense.numel()].long()
-    exact = (state.code[codes] * state.absmax[torch.arange(dense.numel()) // 64]).reshape(dense.shape)
+    exact = nf4_values(packed, state)
     # Where 64 does not divide the rows its CPU kernel restarts the blocks at each of them.
     if dense.shape[1] % 64 == 0:
         theirs = bnb.dequantize_4bit(packed, state)
         report.expect(torch.equal(theirs, exact.to(dense.dtype)), f"{name}: decoded differently")
     report.same_rule = True
     again, its = bnb.quantize_4bit(dense.contiguous(), blocksize=64, quant_type="nf4")
-    report.codes_differ += int((again.flatten() != flat).sum())
+    report.codes_differ += int((again.flatten() != packed.flatten()).sum())
     report.scales_differ += int((its.absmax != state.absmax).sum())
-    its_codes = torch.stack((again.flatten() >> 4, again.flatten() & 15), dim=1).flatten()[: dense.numel()].long()
-    report.error(dense, exact,
-                 (its.code[its_codes] * its.absmax[torch.arange(dense.numel()) // 64]).reshape(dense.shape))
+    report.error(dense, exact, nf4_values(again, its))
     return exact.to(dense.dtype)
 
 
@@ -165,9 +168,7 @@ def held(module):
 
         decompress_module(module)
     elif hasattr(module.weight, "quant_state"):
-        import bitsandbytes.functional as bnb
-
-        return bnb.dequantize_4bit(module.weight.data, module.weight.quant_state)
+        return nf4_values(module.weight.data, module.weight.quant_state).to(module.weight.quant_state.dtype)
     return module.weight.detach()
 
 
