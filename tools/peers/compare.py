@@ -226,35 +226,50 @@ def ratios(cases, pair, threads, rows, value):
     return found
 
 
-def print_means(cases):
-    columns = [(threads, rows) for threads in sorted(distinct(cases, 3)) for rows in sorted(distinct(cases, 4))]
-    print("Peer's time / ours, geometric mean over the shapes (threads x rows):\n")
-    print("| ours | peer | " + " | ".join(f"{threads} x {rows}" for threads, rows in columns) + " | all |")
-    print("| --- " * (len(columns) + 3) + "|")
-    best = {}
+def columns_of(cases):
+    return [(threads, rows) for threads in sorted(distinct(cases, 3)) for rows in sorted(distinct(cases, 4))]
+
+
+def fastest(cases, name_of):
+    """{(ours, name): {(threads, rows, shape): the least ratio of the pairs that name_of calls so}}"""
+    found = {}
     for pair in pairs_of(cases):
-        ours, who, form, _ = pair
-        cells, every = [], []
-        for threads, rows in columns:
-            seen = ratios(cases, pair, threads, rows, 0)
-            cells.append(f"{mean(seen.values()):.2f}" if seen else "")
-            every += seen.values()
-            for shape, ratio in seen.items():
-                key = (ours, threads, rows, shape)
-                best[key] = min(best.get(key, ratio), ratio)
-        if every:
-            print(f"| {ours} | {NAMES[who]} {form} | " + " | ".join(cells) + f" | {mean(every):.2f} |")
-    print("\nThe fastest of all peers' formats in each case / ours:\n")
-    print("| ours | " + " | ".join(f"{threads} x {rows}" for threads, rows in columns) + " | all | cases ahead |")
-    print("| --- " * (len(columns) + 3) + "|")
-    for ours in dict.fromkeys(key[0] for key in best):
+        for threads, rows in columns_of(cases):
+            for shape, ratio in ratios(cases, pair, threads, rows, 0).items():
+                seen = found.setdefault((pair[0], name_of(pair)), {})
+                key = (threads, rows, shape)
+                seen[key] = min(seen.get(key, ratio), ratio)
+    return found
+
+
+def print_means(cases, title, name_of):
+    columns = columns_of(cases)
+    print(f"\n{title}, geometric mean over the shapes for threads x rows:\n")
+    print("| ours | peer | " + " | ".join(f"{threads} x {rows}" for threads, rows in columns) + " | all | ahead |")
+    print("| --- " * (len(columns) + 4) + "|")
+    for (ours, name), seen in fastest(cases, name_of).items():
         cells = []
-        for threads, rows in columns:
-            seen = [ratio for key, ratio in best.items() if key[:3] == (ours, threads, rows)]
-            cells.append(f"{mean(seen):.2f}" if seen else "")
-        every = [ratio for key, ratio in best.items() if key[0] == ours]
-        ahead = sum(ratio > 1 for ratio in every)
-        print(f"| {ours} | " + " | ".join(cells) + f" | {mean(every):.2f} | {ahead} of {len(every)} |")
+        for column in columns:
+            here = [ratio for key, ratio in seen.items() if key[:2] == column]
+            cells.append(f"{mean(here):.2f}" if here else "")
+        ahead = sum(ratio > 1 for ratio in seen.values())
+        print(f"| {ours} | {name} | " + " | ".join(cells) + f" | {mean(seen.values()):.2f} | {ahead} of {len(seen)} |")
+
+
+def print_speeds(cases):
+    """Of the first shape on the most threads."""
+    shape, threads = distinct(cases, 5)[0], max(distinct(cases, 3))
+    every = sorted(distinct(cases, 4))
+    print(f"\n{shape}, {threads} threads, least ms and speed:\n")
+    print("| | format | " + " | ".join(f"{rows} row{'s' * (rows > 1)}" for rows in every) + " |")
+    print("| --- " * (len(every) + 2) + "|")
+    formats = dict.fromkeys(key[:3] for key in cases)
+    for who, form, group in sorted(formats, key=lambda one: (list(GROUPS).index(one[2]), one[0] != "ours", one[0])):
+        cells = []
+        for rows in every:
+            seen = cases.get((who, form, group, threads, rows, shape))
+            cells.append(f"{seen[0] * 1e3:.3f}, {speed(shape, rows, seen[0], seen[2])}" if seen else "")
+        print(f"| {NAMES.get(who, who)} | {form} | " + " | ".join(cells) + " |")
 
 
 def print_details(cases):
@@ -274,10 +289,13 @@ def print_details(cases):
 def print_tables(held, detail):
     versions = ", ".join(f"{name} {version}" for name, version in held["told"]["versions"].items())
     count = 1 + max((unit["round"] for unit in held["units"]), default=-1)
-    print(f"{held['told']['machine']}; {versions}; {count} rounds.\n")
+    print(f"{held['told']['machine']}; {versions}; {count} round{'s' * (count > 1)}.")
     cases = gathered(held)
-    print_means(cases)
+    print_means(cases, "Peer's time / ours, the peer's fastest format in every case", lambda pair: NAMES[pair[1]])
+    print_means(cases, "The fastest of all peers' formats in every case / ours", lambda _: "all")
+    print_speeds(cases)
     if detail:
+        print_means(cases, "Peer's time / ours, format by format", lambda pair: f"{NAMES[pair[1]]} {pair[2]}")
         print_details(cases)
     pairs = list(pairs_of(cases))
     for value, name in ((0, "least"), (1, "median")):
