@@ -339,7 +339,7 @@ def main():
             held = json.loads(pathlib.Path(options.tables).read_text(encoding="utf-8"))
         else:
             held = measure(options)
-    except (Failed, OSError) as problem:
+    except (Failed, OSError, ValueError) as problem:
         print(f"compare.py: {problem}", file=sys.stderr)
         return 1
     print_tables(held, options.detail)
