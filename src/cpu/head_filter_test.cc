@@ -68,6 +68,39 @@ Case with_ties_at_the_bound() {
   return made;
 }
 
+// int8 ranks two rows wrong by nearly half a code a weight: 700 is all halves that are rounded
+// down, 20 is a little less in sum and is rounded up.
+Case with_wrong_ranks() {
+  Case made = random_case("int8 ranks them wrong", 1, 6);
+  for (std::int32_t k = 0; k < kIn; ++k) {
+    made.x[static_cast<std::size_t>(k)] = k == 0 ? 0.0F : 1.0F;
+    for (std::int32_t o = 0; o < kOut; ++o) row_of(made, o)[k] = k == 0 ? 127.0F : 40.0F;
+    row_of(made, 700)[k] = k == 0 ? 127.0F : 50.48F;
+    row_of(made, 20)[k] = k == 0 ? 127.0F : k % 2 == 0 ? 51.0F : 49.9F;
+  }
+  return made;
+}
+
+// Rows that int8 holds to the bit, in whose chains nearly every step rounds up by half a unit.
+Case with_rounded_steps() {
+  Case made = random_case("steps that round up", 1, 7);
+  for (std::int32_t k = 0; k < kIn; ++k)
+    made.x[static_cast<std::size_t>(k)] = k == 0 ? 127.5F : k < 8 ? 127.0F : 1.0F / 255;
+  for (std::int32_t o = 0; o < kOut; o += 2)
+    for (std::int32_t k = 0; k < kIn; ++k)
+      row_of(made, o)[k] = k == 0 ? 0.0F : k < 8 ? 127.0F : 1.0F;
+  return made;
+}
+
+// The same of a row of x that lies halfway between codes, most of it, on the side of the weights.
+Case with_what_is_left_of_x() {
+  Case made = random_case("what two rows of int8 leave", 1, 8);
+  for (std::int32_t k = 0; k < kIn; ++k)
+    made.x[static_cast<std::size_t>(k)] = k == 0 ? 127.5F : 0.49F / 255;
+  for (std::int32_t o = 0; o < kOut; o += 2) std::fill_n(row_of(made, o), kIn, 1.0F);
+  return made;
+}
+
 template <typename Change>
 Case changed(const char* name, const Change& change) {
   Case made = random_case(name, 2, 11);
@@ -80,10 +113,14 @@ std::vector<Case> cases() {
                         random_case("two random rows", 2, 2),
                         random_case("as many rows as are filtered", 16, 3),
                         random_case("one row more", 17, 4),
-                        with_copies("equal rows", 3, 7),
+                        with_copies("equal rows in every panel", 3, 7),
+                        with_copies("equal rows in some panels", 3, 97),
                         with_copies("all equal", 0, 1),
                         with_last_bits(),
-                        with_ties_at_the_bound()};
+                        with_ties_at_the_bound(),
+                        with_wrong_ranks(),
+                        with_rounded_steps(),
+                        with_what_is_left_of_x()};
   all.push_back(changed("a huge activation", [](Case& c) { c.x[17] = 3e4F; }));
   all.push_back(changed("a huge weight", [](Case& c) { row_of(c, 777)[3] = 3e4F; }));
   all.push_back(changed("x is zero", [](Case& c) { std::fill_n(c.x.begin(), kIn, 0.0F); }));
@@ -172,6 +209,7 @@ TEST(HeadFilter, AmongEqualsTheLowestIndexWins) {
   options.head_filter = HeadFilterUse::kAlways;
   for (const WeightFormat* format : dense_formats()) {
     EXPECT_EQ(tokens(with_copies("", 3, 7), *format, options), std::vector<std::int32_t>{3});
+    EXPECT_EQ(tokens(with_copies("", 3, 97), *format, options), std::vector<std::int32_t>{3});
     EXPECT_EQ(tokens(with_copies("", 998, 1), *format, options), std::vector<std::int32_t>{998});
     EXPECT_EQ(tokens(with_copies("", 0, 1), *format, options), std::vector<std::int32_t>{0});
   }
@@ -232,8 +270,6 @@ TEST(HeadFilter, IntervalsHoldWhatTheExactProductComputes) {
             << given.name << ", " << format->name << ", " << table->isa;
 }
 
-// The best output lies at the upper end of its interval, all others at the lower ends of theirs or
-// above: rows along x and along what their int8 codes leave of it.
 TEST(HeadFilter, WidthIsWhatTheRoundingOfTheHeadCanDo) {
   // One weight fixes the scale, the others lie halfway between codes, on the side of x: the error
   // is as long as it can be and points along x.
