@@ -11,9 +11,12 @@
 
 namespace verbatim {
 
-// Of a block: its totals and partial sums (scratch) stay in L2, the codes of one turn in L1.
+// Of a block: its totals and partial sums (scratch) stay in L2, the codes of one turn too, in L1
+// where a tile has one panel and passes by them faster than L2 gives them.
 constexpr std::int64_t kInt8BlockRows = 384;
-constexpr std::int32_t kInt8BlockInputs = 512;
+constexpr std::int32_t int8_block_inputs(int panels) {
+  return panels > 1 ? 4096 : 1024;
+}
 
 template <typename V, int kPanels>
 struct Int8Block {
@@ -25,7 +28,7 @@ struct Int8Block {
   std::int64_t next_panel;  // what will be read after this
   float* totals;
   std::int32_t* partials;
-  std::byte* lines;  // codes as bytes, [kPanels][kInt8BlockInputs / 4] lines
+  std::byte* lines;  // codes as bytes, [kPanels][int8_block_inputs(kPanels) / 4] lines
 
   const std::byte* packed(std::int64_t at) const {
     return call->packed + static_cast<std::size_t>(at) * layout.panel_bytes();
@@ -101,24 +104,30 @@ Int8Tile int8_tile_of(const Int8Block<V, kPanels>& block, const Int8Turn& turn, 
   tile.has_zeros = block.call->has_zeros || whole_row;
   tile.begins = turn.past == 0;
   tile.ends = turn.ends;
-  tile.first = turn.group == 0;
   tile.totals = block.totals;
   tile.partials = block.partials;
   return tile;
 }
 
-// The totals of the block's rows are whole.
 template <typename V, int kPanels>
-void finish_int8(const Int8Block<V, kPanels>& block) {
-  float* totals = block.totals;
-  for (std::int64_t r = 0; r < block.rows; ++r) {
+void clear_totals(const Int8Block<V, kPanels>& block) {
+  for (std::int64_t i = 0; i < block.rows * kPanels; ++i) {
+    V::store(block.totals + i * V::kLanes, V::zero());
+  }
+}
+
+// The totals of some of the block's rows are whole.
+template <typename V, int kPanels>
+void finish_int8(const Int8Block<V, kPanels>& block, std::int64_t row, std::int64_t rows) {
+  float* totals = block.totals + row * kPanels * V::kLanes;
+  float* of_row = totals;
+  for (std::int64_t r = row; r < row + rows; ++r) {
     const V scale = V::set(*static_cast<const float*>(static_cast<const void*>(block.row_at(r))));
-    for (int p = 0; p < kPanels; ++p, totals += V::kLanes) {
-      V::store(totals, V::mul(V::load(totals), scale));
+    for (int p = 0; p < kPanels; ++p, of_row += V::kLanes) {
+      V::store(of_row, V::mul(V::load(of_row), scale));
     }
   }
-  finish_tile<V>(*block.call, {block.row, block.rows, block.panel, kPanels, true, true},
-                 block.totals);
+  finish_tile<V>(*block.call, {block.row + row, rows, block.panel, kPanels, true, true}, totals);
 }
 
 }  // namespace verbatim

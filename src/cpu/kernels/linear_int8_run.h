@@ -18,7 +18,7 @@ namespace verbatim {
 // The codes of a turn as bytes, a panel after the other.
 template <typename V, typename D, typename Codes, int kPanels>
 void unpack_turn(const Int8Block<V, kPanels>& block, Int8Tile& tile) {
-  constexpr std::size_t kPanelBytes = std::size_t{kInt8BlockInputs} / 4 * kLineBytes;
+  constexpr std::size_t kPanelBytes = std::size_t{int8_block_inputs(kPanels)} / 4 * kLineBytes;
   for (int p = 0; p < kPanels; ++p) {
     std::byte* to = block.lines + static_cast<std::size_t>(p) * kPanelBytes;
     const std::byte* panel = tile.codes + static_cast<std::size_t>(p) * tile.codes_panel;
@@ -40,49 +40,59 @@ void unpack_turn(const Int8Block<V, kPanels>& block, Int8Tile& tile) {
 
 template <typename V, typename D, int kPanels>
 struct Int8Tiles {
+  // The lowest tile that more than kStreamRows rows are cut into.
+  static constexpr int kLeast = D::kTileRows < kStreamRows ? 1 : (D::kTileRows + 1) / 2;
   using Run = void (*)(const Int8Tile&);
   template <int... kRow>
   static Run pick(std::int64_t rows, std::integer_sequence<int, kRow...>) {
-    static constexpr Run kRuns[]{&int8_tile<V, D, W8Codes<D>, kRow + 1, kPanels, false>...};
-    return kRuns[rows - 1];
+    static constexpr Run kRuns[]{&int8_tile<V, D, W8Codes<D>, kLeast + kRow, kPanels, false>...};
+    return kRuns[rows - kLeast];
   }
   static Run of(std::int64_t rows) {
-    return pick(rows, std::make_integer_sequence<int, D::kTileRows>{});
+    return pick(rows, std::make_integer_sequence<int, D::kTileRows - kLeast + 1>{});
   }
 };
+
+// What a tile at the end of its rows will write.
+template <typename V, int kPanels>
+void fetch_outputs(const Int8Block<V, kPanels>& block, std::int64_t row, std::int64_t end) {
+  const LinearCall& call = *block.call;
+  const float* y = call.y + (block.row + row) * call.y_stride + block.panel * V::kLanes;
+  for (std::int64_t r = row; r < end; ++r, y += call.y_stride) {
+    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(y + p * V::kLanes, 1, 3);
+  }
+}
 
 // All row tiles of a block over one turn; `next` is what will be read after it.
 template <typename V, typename D, int kPanels>
 void run_int8_tiles(const Int8Block<V, kPanels>& block, const Int8Turn& turn, Int8Tile tile,
                     const std::byte* next, std::size_t next_bytes) {
   const std::int64_t tiles = (block.rows + D::kTileRows - 1) / D::kTileRows;
-  const std::size_t lines =
-      static_cast<std::size_t>(tile.groups) * static_cast<std::size_t>(tile.lines);
-  const std::size_t steps = lines * static_cast<std::size_t>(tiles);
-  const std::size_t step = (next_bytes + steps - 1) / steps;
+  constexpr std::int32_t kEvery = int8_fetch_lines(kPanels);
+  const std::int32_t fetches = tile.groups * ((tile.lines + kEvery - 1) / kEvery);
+  const std::size_t steps = static_cast<std::size_t>(tiles) * static_cast<std::size_t>(fetches);
+  std::size_t step = (next_bytes + steps - 1) / steps;
+  if (kEvery > 1) step = (step + kLineBytes - 1) / kLineBytes * kLineBytes;
   const std::int8_t* q = tile.q;
   const std::int32_t* sums = tile.sums;
+  const bool last = turn.end() >= block.layout.in;
   const std::int32_t* factors = tile.factors;
-  const std::int64_t inputs = turn.end() - turn.first;
   std::int64_t row = 0;
   for (std::int64_t t = 0; t < tiles; ++t) {
     const std::int64_t end = block.rows * (t + 1) / tiles;  // tiles of even height
-    const std::size_t skipped = static_cast<std::size_t>(t) * lines * step;
+    const std::size_t skipped =
+        static_cast<std::size_t>(t) * static_cast<std::size_t>(fetches) * step;
     const bool useful = skipped < next_bytes;
     tile.ahead = {next + (useful ? skipped : 0), block.layout.panel_bytes(), useful ? step : 0};
-    tile.ahead_group = static_cast<std::size_t>(tile.lines) * tile.ahead.step;
     tile.q = q + row * tile.row_bytes;
     const std::int64_t ints = row * (tile.row_bytes / std::int64_t{sizeof(std::int32_t)});
     tile.sums = sums + ints;
     tile.factors = factors + ints;
     tile.totals = block.totals + row * kPanels * V::kLanes;
     tile.partials = block.partials + row * kPanels * V::kLanes;
-    for (std::int64_t r = end; r < block.rows && r < end + D::kTileRows; ++r) {
-      for (std::int64_t k = 0; k < inputs; k += kLineBytes) {
-        __builtin_prefetch(q + r * tile.row_bytes + k, 0, 3);
-      }
-    }
+    if (last) fetch_outputs(block, row, end);
     Int8Tiles<V, D, kPanels>::of(end - row)(tile);
+    if (last) finish_int8(block, row, end - row);
     row = end;
   }
 }
@@ -91,8 +101,9 @@ template <typename V, typename D, typename Codes, int kPanels>
 void run_int8_block(const Int8Block<V, kPanels>& block) {
   const Int8Layout& layout = block.layout;
   const std::byte* packed = block.packed(block.panel);
+  clear_totals(block);
   for (std::int32_t first = 0; first < layout.in;) {
-    const Int8Turn turn = int8_turn<V>(layout, first, kInt8BlockInputs);
+    const Int8Turn turn = int8_turn<V>(layout, first, int8_block_inputs(kPanels));
     Int8Tile tile = int8_tile_of(block, turn, Codes::kOffset);
     const std::size_t turn_bytes = static_cast<std::size_t>(turn.groups) *
                                    (layout.code_bytes(turn.inputs) + layout.tail_bytes);
@@ -105,14 +116,13 @@ void run_int8_block(const Int8Block<V, kPanels>& block) {
     run_int8_tiles<V, D, kPanels>(block, turn, tile, next, turn_bytes);
     first = turn.end();
   }
-  finish_int8(block);
 }
 
 template <typename V, typename D, typename Codes, int kPanels>
 void run_int8_panels(const LinearCall& call, const Int8Layout& layout, std::int64_t row,
                      std::int64_t rows, std::int64_t panel, std::int64_t next_panel) {
   constexpr std::int64_t kSums = kInt8BlockRows * D::kTilePanels * V::kLanes;
-  static_assert(2 * kSums * 4 + D::kTilePanels * V::kLanes * kInt8BlockInputs <=
+  static_assert(2 * kSums * 4 + D::kTilePanels * V::kLanes * int8_block_inputs(D::kTilePanels) <=
                 kLinearScratchBytes);
   auto* totals = static_cast<float*>(static_cast<void*>(call.scratch));
   auto* partials = static_cast<std::int32_t*>(static_cast<void*>(totals + kSums));

@@ -13,6 +13,7 @@ void stream_int8_panels(const LinearCall& call, const Int8Layout& layout, std::i
   constexpr std::size_t kStreamAhead = 4096 / kPanels;
   alignas(kLineBytes) float totals[kRows * kPanels * V::kLanes];
   Int8Block<V, kPanels> block{&call, layout, 0, kRows, panel, panel, totals, nullptr, nullptr};
+  clear_totals(block);
   for (std::int32_t first = 0; first < layout.in;) {
     const Int8Turn turn = int8_turn<V>(layout, first, layout.in);
     Int8Tile tile = int8_tile_of(block, turn, Codes::kOffset);
@@ -21,7 +22,7 @@ void stream_int8_panels(const LinearCall& call, const Int8Layout& layout, std::i
     int8_tile<V, D, Codes, kRows, kPanels, true>(tile);
     first = turn.end();
   }
-  finish_int8(block);
+  finish_int8(block, 0, kRows);
 }
 
 template <typename V, typename D, typename Codes, int kRows>

@@ -241,6 +241,8 @@ TEST(LinearInt8, GroupsLongerThanABlockAreSummedWhole) {
       const Coded coded(*format, 83, 1300, group, may_have_zeros(*format));
       for (const std::int64_t rows : {1, 31}) expect_defined(coded, some_rows(rows, 1300));
     }
+    const Coded wide(*format, 70, 4700, 4700, may_have_zeros(*format));
+    expect_defined(wide, some_rows(7, 4700));
   }
 }
 

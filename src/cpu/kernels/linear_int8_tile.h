@@ -29,13 +29,12 @@ struct Int8Tile {
   std::int32_t group_inputs;  // whole groups only
   std::int32_t offset;        // of the codes
   bool has_zeros;
-  bool begins;             // a group begins here; else its sums so far stand in partials
-  bool ends;               // a group ends here; else its sums go to partials
-  bool first;              // nothing is in totals yet
-  float* totals;           // [rows][panels][16]
-  std::int32_t* partials;  // as totals
-  Ahead ahead;             // at every line of codes
-  std::size_t ahead_group;
+  bool begins;              // a group begins here; else its sums so far stand in partials
+  bool ends;                // a group ends here; else its sums go to partials
+  float* totals;            // [rows][panels][16]
+  std::int32_t* partials;   // as totals
+  Ahead ahead;              // a block's step is at every int8_fetch_lines() of codes
+  std::size_t ahead_group;  // of a stream: from one group to the next
 };
 
 // The sums of a group are done: total = fma(float(n), scale, total).
@@ -43,34 +42,76 @@ template <typename V, typename D, int kRows, int kPanels>
 [[gnu::always_inline]] inline void end_group(const Int8Tile& tile, std::int32_t group,
                                              const typename D::Sum* sum) {
   const std::byte* scales = tile.scales + static_cast<std::size_t>(group) * tile.scales_group;
-  const std::int64_t sums_stride = tile.row_bytes / static_cast<std::int64_t>(sizeof(std::int32_t));
-  const bool first = tile.first && group == 0;
-  const std::int32_t factors_at = group * tile.factors_step;
+  typename D::Ints n[kRows * kPanels];
+  unroll<kRows * kPanels>(
+      [&](auto i) { n[decltype(i)::value] = D::total(sum[decltype(i)::value]); });
+  if (tile.has_zeros) {
+    const std::int32_t* factors = tile.factors + group * tile.factors_step;
+    const std::int64_t stride = tile.row_bytes / static_cast<std::int64_t>(sizeof(std::int32_t));
+    unroll<kPanels>([&](auto p) {
+      constexpr int kPanel = decltype(p)::value;
+      const void* zeros = scales + kPanel * tile.scales_panel + kLineBytes;
+      unroll<kRows>([&](auto r) {
+        constexpr int kRow = decltype(r)::value;
+        typename D::Ints& own = n[kRow * kPanels + kPanel];
+        own = D::minus(own, static_cast<const std::int32_t*>(zeros), factors[kRow * stride]);
+      });
+    });
+  }
+  float* totals = tile.totals;
   unroll<kPanels>([&](auto p) {
     constexpr int kPanel = decltype(p)::value;
-    const std::byte* line = scales + kPanel * tile.scales_panel;
-    const V scale = V::load(static_cast<const float*>(static_cast<const void*>(line)));
-    const auto* zeros = static_cast<const std::int32_t*>(static_cast<const void*>(line + 64));
+    const void* line = scales + kPanel * tile.scales_panel;
+    const V scale = V::load(static_cast<const float*>(line));
     unroll<kRows>([&](auto r) {
       constexpr int kSum = decltype(r)::value * kPanels + kPanel;
-      typename D::Ints n = D::total(sum[kSum]);
-      if (tile.has_zeros) {
-        n = D::minus(n, zeros, tile.factors[decltype(r)::value * sums_stride + factors_at]);
-      }
-      float* total = tile.totals + kSum * V::kLanes;
-      V::store(total, V::fma(D::floats(n), scale, first ? V::zero() : V::load(total)));
+      float* total = totals + kSum * V::kLanes;
+      V::store(total, V::fma(D::floats(n[kSum]), scale, V::load(total)));
     });
   });
+}
+
+// The products of one packed line of codes of each panel with a few rows.
+template <typename D, typename Codes, int kRows, int kPanels>
+[[gnu::always_inline]] inline void add_line(typename D::Sum* sum, const std::byte* codes,
+                                            std::size_t codes_panel, const std::int8_t* q,
+                                            std::int64_t row_bytes) {
+  // Many rows from two places: an address then is a register, the stride and a small factor.
+  constexpr int kReach = kRows > 4 ? 3 : kRows;
+  const std::int8_t* high = q + kReach * row_bytes;
+  unroll<Codes::kParts>([&](auto part) {
+    constexpr int kPart = decltype(part)::value;
+    typename D::Line line[kPanels];
+    unroll<kPanels>([&](auto p) {
+      constexpr int kPanel = decltype(p)::value;
+      line[kPanel] = Codes::template line<kPart>(codes + kPanel * codes_panel);
+    });
+    unroll<kRows>([&](auto r) {
+      constexpr int kRow = decltype(r)::value;
+      const std::int8_t* from = kRow < kReach ? q : high;
+      const typename D::Input in = D::input(from + kRow % kReach * row_bytes + kPart * 4);
+      unroll<kPanels>([&](auto p) {
+        constexpr int kPanel = decltype(p)::value;
+        D::add(sum[kRow * kPanels + kPanel], line[kPanel], in);
+      });
+    });
+  });
+}
+
+// Lines of codes between two fetches of a block's tile: with several panels they would take as many
+// loads as the codes themselves.
+constexpr std::int32_t int8_fetch_lines(int panels) {
+  return panels > 1 ? 32 : 1;
 }
 
 // Streams fetch what lies ahead of them to where it is used, blocks what comes after them to L2.
 template <typename V, typename D, typename Codes, int kRows, int kPanels, bool kStream>
 [[gnu::noinline]] void int8_tile(const Int8Tile& tile) {
-  constexpr int kLocality = kStream ? 3 : 2;
   const std::int64_t row_bytes = tile.row_bytes;
   const std::size_t codes_panel = tile.codes_panel;
   const std::size_t fetch_panel = tile.ahead.panel_bytes;
   const std::size_t fetch_step = tile.ahead.step;
+  const std::byte* fetch = tile.ahead.from;
   for (std::int32_t g = 0; g < tile.groups; ++g) {
     const auto at = static_cast<std::size_t>(g);
     typename D::Sum sum[kRows * kPanels];
@@ -90,33 +131,35 @@ template <typename V, typename D, typename Codes, int kRows, int kPanels, bool k
     }
     const std::int8_t* q = tile.q + std::int64_t{g} * tile.group_inputs;
     const std::byte* codes = tile.codes + at * tile.codes_group;
-    const std::byte* fetch = tile.ahead.from + at * tile.ahead_group;
+    const std::byte* codes_end = codes + static_cast<std::size_t>(tile.lines) * kLineBytes;
     if constexpr (kStream) {
+      fetch = tile.ahead.from + at * tile.ahead_group;
       for (int p = 0; p < kPanels; ++p) {
         __builtin_prefetch(tile.scales + p * tile.scales_panel + (at + 1) * tile.scales_group);
       }
     }
-    for (std::int32_t i = 0; i < tile.lines; ++i) {
-      for (int p = 0; p < kPanels; ++p) __builtin_prefetch(fetch + p * fetch_panel, 0, kLocality);
-      fetch += fetch_step;
-      unroll<Codes::kParts>([&](auto part) {
-        constexpr int kPart = decltype(part)::value;
-        typename D::Line line[kPanels];
-        unroll<kPanels>([&](auto p) {
-          constexpr int kPanel = decltype(p)::value;
-          line[kPanel] = Codes::template line<kPart>(codes + kPanel * codes_panel);
-        });
-        unroll<kRows>([&](auto r) {
-          constexpr int kRow = decltype(r)::value;
-          const typename D::Input in = D::input(q + kRow * row_bytes + kPart * 4);
-          unroll<kPanels>([&](auto p) {
-            constexpr int kPanel = decltype(p)::value;
-            D::add(sum[kRow * kPanels + kPanel], line[kPanel], in);
-          });
-        });
-      });
-      q += Codes::kParts * 4;
-      codes += kLineBytes;
+    if constexpr (kStream || kPanels == 1) {
+      for (; codes != codes_end; codes += kLineBytes, q += Codes::kParts * 4) {
+        for (int p = 0; p < kPanels; ++p) {
+          __builtin_prefetch(fetch + p * fetch_panel, 0, kStream ? 3 : 2);
+        }
+        fetch += fetch_step;
+        add_line<D, Codes, kRows, kPanels>(sum, codes, codes_panel, q, row_bytes);
+      }
+    } else {
+      do {
+        const std::byte* fetch_end = fetch + fetch_step;
+        for (; fetch != fetch_end; fetch += kLineBytes) {
+          for (int p = 0; p < kPanels; ++p) __builtin_prefetch(fetch + p * fetch_panel, 0, 2);
+        }
+        const std::byte* stop = codes + int8_fetch_lines(kPanels) * kLineBytes;
+        if (stop > codes_end) stop = codes_end;
+        do {
+          add_line<D, Codes, kRows, kPanels>(sum, codes, codes_panel, q, row_bytes);
+          q += Codes::kParts * 4;
+          codes += kLineBytes;
+        } while (codes != stop);
+      } while (codes != codes_end);
     }
     if (tile.ends) {
       end_group<V, D, kRows, kPanels>(tile, g, sum);
