@@ -1,6 +1,7 @@
 // verbatim-bench model: what a whole model's passes take, beside floors from the peaks of the same
 // process and beside their kernels alone. All are interleaved; medians and minima are printed.
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,8 @@ int bench_model(const ModelBenchOptions& options) {
   setup.quant = quantization(options);
   setup.profile = options.profile;
   ModelBench bench(narrowed(options), setup);
+  // Making the weights may take a minute.
+  std::fprintf(stderr, "%s: loaded in %.1f s\n", options.shape.c_str(), bench.loaded().seconds);
   const Report report = measure(bench, options.rounds);
   if (options.json) {
     print_json(report, options);

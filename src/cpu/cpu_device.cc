@@ -246,7 +246,8 @@ void CpuDevice::round_rows(LinearCall& whole, Activations activations) {
 
 void CpuDevice::run_linear(LinearCall whole, const LinearKernel& kernel) {
   const Activations activations = kernel.format->activations;
-  if (activations != Activations::kFloat) round_rows(whole, activations);
+  if (activations != Activations::kFloat && whole.rounded == nullptr)
+    round_rows(whole, activations);
   const LinearCut cut = linear_cut(whole, pool_.threads());
   pool_.parallel_for(cut.count, cut.grain, [&](std::int64_t first, std::int64_t last, int worker) {
     std::byte* scratch =
@@ -277,12 +278,28 @@ LinearCall CpuDevice::linear_call(const Linear& linear, const Epilogue& epilogue
 
 void CpuDevice::do_linear(const Tensor& x, std::span<const Linear* const> w,
                           std::span<const Tensor> out, const Epilogue& epilogue) {
+  const LinearKernel* before = nullptr;
+  LinearCall call;
   for (std::size_t i = 0; i < w.size(); ++i) {
-    LinearCall call = linear_call(*w[i], epilogue, out[i], 0);
+    const LinearCall last = call;
+    const LinearKernel& kernel = *cpu_weight(*w[i]->weight).kernel;
+    call = linear_call(*w[i], epilogue, out[i], 0);
     call.x = x.f32();
     call.x_stride = x.stride;
     call.rows = x.rows;
-    run_linear(call, *cpu_weight(*w[i]->weight).kernel);
+    if (const Activations as = kernel.format->activations; as != Activations::kFloat) {
+      // Rows that were rounded in the same way serve again.
+      const bool serve =
+          before != nullptr && before->format->activations == as && last.group == call.group;
+      if (serve) {
+        call.rounded = last.rounded;
+        call.rounded_stride = last.rounded_stride;
+      } else {
+        round_rows(call, as);
+      }
+    }
+    run_linear(call, kernel);
+    before = &kernel;
   }
 }
 

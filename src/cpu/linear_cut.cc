@@ -9,6 +9,8 @@ namespace {
 constexpr std::int64_t kProductsEach = 1 << 17;  // fewer are not worth waking a worker for
 constexpr std::int64_t kRowBlock = 48;           // a multiple of every table's register tile
 constexpr std::int64_t kPanelPair = 2;           // what the widest register tile takes
+// A weight of so few values stays near every worker.
+constexpr std::int64_t kNearValues = 1 << 18;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -27,7 +29,11 @@ std::int64_t longest_stream(std::int64_t panels, std::int64_t grain, std::int64_
 LinearCut linear_cut(const LinearCall& whole, int threads) {
   const std::int64_t panels = panel_count(whole.out_features);
   LinearCut cut;
-  cut.by_rows = panels < std::int64_t{4} * threads && whole.rows >= 2 * kRowBlock;
+  const bool few_panels = panels < std::int64_t{4} * threads && whole.rows >= 2 * kRowBlock;
+  // The worker that made a row finds it in its own cache, as the ops before and behind cut by rows.
+  const bool is_near = std::int64_t{whole.in_features} * whole.out_features <= kNearValues &&
+                       whole.rows >= threads * kRowBlock;
+  cut.by_rows = few_panels || is_near;
   cut.count = cut.by_rows ? whole.rows : panels;
   const std::int64_t products =  // of one row or one panel
       std::int64_t{whole.in_features} * kLanes * (cut.by_rows ? panels : whole.rows);

@@ -51,6 +51,13 @@ TEST(LinearCut, FewPanelsOfManyRowsAreCutByRows) {
   EXPECT_FALSE(linear_cut(product(64, 128, 32), 4).by_rows);
 }
 
+TEST(LinearCut, RowsOfASmallWeightStayWithTheirWorker) {
+  EXPECT_TRUE(linear_cut(product(288, 128, 512), 2).by_rows);
+  EXPECT_TRUE(linear_cut(product(288, 256, 1024), 2).by_rows);
+  EXPECT_FALSE(linear_cut(product(288, 512, 2048), 2).by_rows) << "a weight of 4 MiB";
+  EXPECT_FALSE(linear_cut(product(288, 256, 1024), 8).by_rows) << "too few rows for eight";
+}
+
 TEST(LinearCut, SmallProductsAreNotCut) {
   const LinearCut cut = linear_cut(product(1, 64, 256), 8);
   EXPECT_GE(cut.grain, cut.count);

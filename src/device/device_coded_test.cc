@@ -114,5 +114,38 @@ TEST(CodedWeights, RowsWithAZeroAreRoundedEachByItself) {
   }
 }
 
+// Rows that were rounded for one weight serve the next one only where they were rounded alike.
+TEST(CodedWeights, ProjectedTogetherTheyMakeWhatTheyMakeAlone) {
+  const std::unique_ptr<Device> device = cpu_with(2);
+  device->set_arena(Arena(device->allocate(std::size_t{1} << 20)));
+  std::vector<Coded> coded;
+  for (const std::int32_t group : {32, 32, 48}) coded.emplace_back(group, kFormatW4A8);
+  coded.emplace_back(48, kFormat8da4w);
+  coded.emplace_back(48, kFormatInt4);
+  coded.emplace_back(48, kFormatW4A8);
+  std::vector<std::unique_ptr<DeviceWeight>> placed;
+  std::vector<Linear> w(coded.size());
+  for (std::size_t i = 0; i < coded.size(); ++i) {
+    placed.push_back(device->prepare(coded[i].weight, Use::kProjection));
+    w[i].weight = placed.back().get();
+  }
+  for (const std::int64_t rows : {1, 30}) {
+    std::vector<float> values(static_cast<std::size_t>(rows * kIn));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = 0.25F * static_cast<float>(static_cast<int>(i * 29 % 17) - 3);
+    const Tensor x = host_rows(values, rows);
+    const auto together = device->project(x, w[0], w[1], w[2], w[3], w[4], w[5]);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      const Tensor alone = device->linear(x, w[i]);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const auto expected = alone.row<const float>(r);
+        const auto found = together[i].row<const float>(r);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), found.begin()))
+            << "weight " << i << ", row " << r << " of " << rows;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace verbatim

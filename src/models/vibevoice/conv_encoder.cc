@@ -7,9 +7,10 @@ namespace verbatim::vibevoice {
 namespace {
 
 // Rows of an FFN tile: its hidden rows stay in a core's second-level cache, and at least as many
-// rows as make reading the weights worth it.
+// rows as make reading the weights worth it. Whole runs that two workers share evenly.
 std::int64_t tile_rows(std::int64_t width) {
-  return std::max<std::int64_t>(256, 32768 / width);
+  constexpr std::int64_t kRun = 96;
+  return std::max<std::int64_t>(3, (32768 / width + kRun - 1) / kRun) * kRun;
 }
 
 // The connectors' epsilon is fixed in the reference.

@@ -85,11 +85,7 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
   const bool tied = shares_table && !options.quant.head;
   decoder_.embed_tokens =
       lm.table("embed_tokens", config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
-  decoder_.transformer =
-      std::make_unique<Transformer>("dec", config_.decoder, lm.made_into(options.quant.decoder),
-                                    make_rope_table(config_.decoder.head_dim, config_.rope_theta));
-  decoder_.norm = lm.vector("norm.weight", hidden);
-  decoder_.rms_norm_eps = config_.decoder.rms_norm_eps;
+  // Before the layers: a head takes its own size twice while it is read.
   if (tied) {
     decoder_.lm_head.weight = decoder_.embed_tokens;
   } else if (shares_table) {
@@ -100,6 +96,11 @@ VibeVoice::VibeVoice(const Checkpoint& checkpoint, std::span<const Stage> stages
     decoder_.lm_head =
         binder.made_into(options.quant.head).as_head().linear(head, config_.vocab_size, hidden);
   }
+  decoder_.transformer =
+      std::make_unique<Transformer>("dec", config_.decoder, lm.made_into(options.quant.decoder),
+                                    make_rope_table(config_.decoder.head_dim, config_.rope_theta));
+  decoder_.norm = lm.vector("norm.weight", hidden);
+  decoder_.rms_norm_eps = config_.decoder.rms_norm_eps;
   binder.ignore(names.ignored());
   binder.finish();
   fill_info(checkpoint, binder);

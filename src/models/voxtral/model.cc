@@ -142,13 +142,7 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder, const Quant
   const Binder layers = binder.made_into(quant.decoder);
   decoder_.embed_tokens =
       binder.table(names.embed_tokens, config_.vocab_size, hidden, tied ? Use::kBoth : Use::kTable);
-  decoder_.transformer = std::make_unique<Transformer>(
-      "dec", config_.decoder, names.decoder.empty() ? layers : layers.at(names.decoder),
-      make_rope_table(config_.decoder.head_dim, config_.rope_theta,
-                      config_.layout == Layout::kMistral),
-      names.decoder_layer, conditioning);
-  decoder_.norm = binder.at(names.norm).vector("weight", hidden);
-  decoder_.rms_norm_eps = config_.decoder.rms_norm_eps;
+  // Before the layers: a head takes its own size twice while it is read.
   if (tied) {
     decoder_.lm_head.weight = decoder_.embed_tokens;
   } else {
@@ -156,6 +150,13 @@ void Voxtral::load_decoder(const Names& names, const Binder& binder, const Quant
     decoder_.lm_head =
         binder.made_into(quant.head).as_head().linear(head, config_.vocab_size, hidden);
   }
+  decoder_.transformer = std::make_unique<Transformer>(
+      "dec", config_.decoder, names.decoder.empty() ? layers : layers.at(names.decoder),
+      make_rope_table(config_.decoder.head_dim, config_.rope_theta,
+                      config_.layout == Layout::kMistral),
+      names.decoder_layer, conditioning);
+  decoder_.norm = binder.at(names.norm).vector("weight", hidden);
+  decoder_.rms_norm_eps = config_.decoder.rms_norm_eps;
 }
 
 void Voxtral::fill_info(const Checkpoint& checkpoint, const Binder& binder) {
