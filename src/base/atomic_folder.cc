@@ -40,12 +40,24 @@ void check_new(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
     if (error && status.type() != fs::file_type::not_found) fail_writing(path, error.value());
-    return;
+    if (!fs::is_symlink(path, error)) return;
+    fail(Code::kInvalidArgument,
+         "%s: expected a new folder or an empty one, found a link to nothing", path.c_str());
   }
   const bool is_empty = fs::is_directory(status) && fs::is_empty(path, error) && !error;
   if (is_empty) return;
   fail(Code::kInvalidArgument, "%s: expected a new folder or an empty one, found %s", path.c_str(),
        fs::is_directory(status) ? "one with files in it" : "a file");
+}
+
+// A disk's own root takes no other folder's place.
+void check_same_disk(const std::string& path, const std::string& parent) {
+  struct stat about {
+  }, above{};
+  if (::stat(path.c_str(), &about) != 0 || ::stat(parent.c_str(), &above) != 0) return;
+  if (about.st_dev == above.st_dev) return;
+  fail(Code::kInvalidArgument, "%s: expected a folder of its own, found where a disk is mounted",
+       path.c_str());
 }
 
 }  // namespace
@@ -63,6 +75,7 @@ AtomicFolder::AtomicFolder(std::string path) : path_(std::move(path)) {
     fail(Code::kNotFound, "%s: cannot be made: there is no folder %s", path_.c_str(),
          parent_.c_str());
   }
+  check_same_disk(path_, parent_);
   for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
     std::string name = formatted("%s/.verbatim-%d-%d.part", parent_.c_str(),
                                  static_cast<int>(::getpid()), attempt);

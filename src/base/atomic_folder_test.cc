@@ -78,6 +78,21 @@ TEST(AtomicFolder, APlainNameIsBesideTheCaller) {
   EXPECT_TRUE(fs::is_directory(scratch.path("made")));
 }
 
+TEST(AtomicFolder, ALinkIsFollowedToAnEmptyFolderAndNotToNothing) {
+  const ScratchFolder scratch;
+  fs::create_directory(scratch.path("real"));
+  fs::create_directory_symlink(scratch.path("real"), scratch.path("link"));
+  fs::create_directory_symlink(scratch.path("none"), scratch.path("dangling"));
+  AtomicFolder folder(scratch.path("link"));
+  SizedFile(folder, "a", 0).close();
+  folder.commit();
+  EXPECT_TRUE(fs::is_symlink(scratch.path("link")));
+  EXPECT_TRUE(fs::exists(scratch.path("real/a")));
+  const std::string message = message_of(
+      Code::kInvalidArgument, [&] { const AtomicFolder none(scratch.path("dangling")); });
+  EXPECT_TRUE(contains(message, "a link to nothing")) << message;
+}
+
 TEST(AtomicFolder, AMissingParentIsNamed) {
   const ScratchFolder scratch;
   const std::string message =

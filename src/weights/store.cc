@@ -97,7 +97,8 @@ std::vector<DenseModule> dense_modules(std::span<const StoredWeight> weights,
     for (std::size_t dot = 0; dot < weight.name.size(); ++dot)
       if (weight.name[dot] == '.') fronts.insert(weight.name.substr(0, dot + 1));
   }
-  std::map<std::string, DenseModule> found;
+  // A head that shares the table has no tensor, but readers have a module for it.
+  std::map<std::string, DenseModule> found{{"lm_head", {"lm_head", "lm_head", true}}};
   for (const std::string& name : dense) {
     std::string module = name;
     for (std::size_t dot = name.find('.'); dot != std::string::npos;

@@ -39,7 +39,8 @@ const LayoutWriter& layout_writer(const std::string& flag, const WeightChoice& c
 RawType raw_type_of(const WeightFormat& dense);
 
 // The largest modules in which all weights are dense, as configs list them: without the names in
-// front that readers' classes put there or leave out, numbers of layers as [0-9]+.
+// front that readers' classes put there or leave out, numbers of layers as [0-9]+. The head is one
+// of them even where no tensor is its own.
 struct DenseModule {
   std::string expression;  // "layers[.][0-9]+[.]ada_rms_norm"
   std::string plain;       // what is behind its last number: "ada_rms_norm"

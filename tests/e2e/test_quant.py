@@ -94,6 +94,7 @@ class Quantize(TestCase):
         try:
             outcome = run("quantize", "--quiet", "--model", NANO, "--quant", "int4", "--output", disk / "made")
             self.assert_refused(outcome, 1, disk / "made", "its disk has")
+            self.assert_refused(run("quantize", "--model", NANO, "--quant", "int4", "--output", disk), 2, "mounted")
             self.assertEqual(list(disk.iterdir()), [])
         finally:
             subprocess.run(["umount", str(disk)], check=True)
