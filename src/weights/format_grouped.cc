@@ -110,7 +110,8 @@ constexpr WeightFormat with_int8_rows(const char* name, Activations activations)
   return {.name = name,
           .activations = activations,
           .segment_end = group_end,
-          .decode_row = decode_integers<Codes, false>};
+          .decode_row = decode_integers<Codes, false>,
+          .reference_row = decode_integers<Codes, true>};
 }
 
 }  // namespace
