@@ -5,82 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/kernels/linear_coded_view.h"
+#include "cpu/kernels/linear_coded_sums.h"
 #include "cpu/kernels/linear_stream.h"
 
 namespace verbatim {
-
-// Rows of x in the weight's order, and their sums over each segment where there are zeros.
-struct CodedRows {
-  const float* x;
-  std::int64_t x_stride;
-  const float* sums;
-  std::int64_t sums_stride;
-};
-
-// totals: [kRows][kPanels][16], all segments.
-template <typename V, typename Codes, int kRows, int kPanels>
-[[gnu::noinline]] void stream_totals(const CodedView& view, const CodedRows& rows,
-                                     std::int32_t in_features, const std::byte* panels,
-                                     float* totals) {
-  constexpr int kStreamAhead = 4096 / kPanels;
-  constexpr int kInputs = Codes::kLineInputs;
-  const auto book = Codes::book(view.book);
-  const std::size_t panel_bytes = view.panel_bytes;
-  const float* x_sums = rows.sums;
-  for (int i = 0; i < kRows * kPanels; ++i) V::store(totals + i * V::kLanes, V::zero());
-  for (CodedSegment segment(in_features, view.group); segment.exists(); segment.next()) {
-    V sum[kRows * kPanels];
-    unroll<kRows * kPanels>([&](auto i) { sum[decltype(i)::value] = V::zero(); });
-    const float* x = rows.x + segment.first;
-    const std::byte* head = panels;
-    for (int p = 0; p < kPanels; ++p) {
-      __builtin_prefetch(head + p * panel_bytes + kStreamAhead, 0, 3);
-      if (view.zeros) __builtin_prefetch(head + p * panel_bytes + kStreamAhead + kLineBytes, 0, 3);
-    }
-    panels += view.head_bytes;
-    const auto step = [&](auto input) {
-      constexpr int kInput = decltype(input)::value;
-      V value[kRows];
-      unroll<kRows>([&](auto r) {
-        value[decltype(r)::value] = V::set(x[decltype(r)::value * rows.x_stride + kInput]);
-      });
-      unroll<kPanels>([&](auto p) {
-        constexpr int kPanel = decltype(p)::value;
-        const V w = Codes::template column<kInput>(panels + kPanel * panel_bytes, book);
-        unroll<kRows>([&](auto r) {
-          constexpr int kSum = decltype(r)::value * kPanels + kPanel;
-          sum[kSum] = V::fma(value[decltype(r)::value], w, sum[kSum]);
-        });
-      });
-    };
-    int left = segment.count;
-    for (; left >= kInputs; left -= kInputs, panels += kLineBytes, x += kInputs) {
-      for (int p = 0; p < kPanels; ++p) {
-        __builtin_prefetch(panels + p * panel_bytes + kStreamAhead, 0, 3);
-      }
-      unroll<kInputs>(step);
-    }
-    if (left > 0) {
-      unroll<kInputs>([&](auto input) {
-        if (decltype(input)::value < left) step(input);
-      });
-      panels += kLineBytes;
-    }
-    unroll<kRows * kPanels>([&](auto i) {
-      constexpr int kSum = decltype(i)::value;
-      const std::byte* line = head + kSum % kPanels * panel_bytes;
-      V whole = sum[kSum];
-      if (view.zeros) {
-        const V x_sum = V::set(x_sums[kSum / kPanels * rows.sums_stride]);
-        whole = V::fma(load_line<V>(line + kLineBytes), x_sum, whole);
-      }
-      float* total = totals + kSum * V::kLanes;
-      V::store(total, V::fma(whole, load_line<V>(line), V::load(total)));
-    });
-    ++x_sums;
-  }
-}
 
 template <typename V, typename Codes, int kRows, int kPanels>
 void stream_coded_panels(const LinearCall& call, const CodedView& view, const CodedRows& rows,
