@@ -74,6 +74,13 @@ template <typename V, int kRows, int kPanels>
   });
 }
 
+// Of two segments side by side each fetches what the next two will need of it, at least so far on.
+[[gnu::always_inline]] inline std::size_t pair_ahead(const CodedView& view, int line_inputs,
+                                                     std::size_t least) {
+  const std::size_t pair = 2 * (view.head_bytes + coded_code_bytes(view.group, line_inputs));
+  return (least + pair - 1) / pair * pair;
+}
+
 // totals: [kRows][kPanels][16], all segments. Few sums wait for each other's
 // additions, so two segments go side by side where there are registers for
 // both.
@@ -89,12 +96,8 @@ template <typename V, typename Codes, int kRows, int kPanels>
   const auto book = Codes::book(view.book);
   constexpr std::make_integer_sequence<int, kInputs> line;
   const std::size_t panel_bytes = view.panel_bytes;
-  // Of two segments side by side each fetches what the next two will need of
-  // it.
-  const std::size_t pair_bytes = 2 * (view.head_bytes + coded_code_bytes(view.group, kInputs));
   const bool pairs = kPairs && view.group <= kPairInputs && view.group % kInputs == 0;
-  const std::size_t ahead =
-      pairs ? (kStreamAhead + pair_bytes - 1) / pair_bytes * pair_bytes : kStreamAhead;
+  const std::size_t ahead = pairs ? pair_ahead(view, kInputs, kStreamAhead) : kStreamAhead;
   for (int i = 0; i < kSums; ++i) V::store(totals + i * V::kLanes, V::zero());
   std::int64_t at = 0;
   for (CodedSegment segment(in_features, view.group); segment.exists();) {
