@@ -40,6 +40,7 @@ inline bool is_read_bound(const LinearShape& shape) {
 struct KernelTimes {
   double kernel_s = 0;   // the best run of the projection
   double ceiling_s = 0;  // what the ceiling would have taken for the same work
+  double near_s = 0;     // of a few rows: the projection, were all its weights in L2; else 0
 };
 
 // Weights far larger than any cache, activations, and the threads: made once for all cases of a
@@ -48,16 +49,19 @@ class KernelBench {
  public:
   KernelBench(const KernelTable& table, const std::vector<int>& threads);
   void fill(const WeightFormat& format);
-  // One run of the ceiling and one of the projection, next to each other. Both are repeated inside
-  // to last about a millisecond.
+  // One run of the ceiling, one of the projection and one with weights in L2, next to each other.
+  // Each is repeated inside to last about a millisecond.
   KernelTimes measure(const KernelCase& one);
 
  private:
   ThreadPool& pool(int threads);
   double run_projection(const KernelCase& one, std::int64_t repeats);
+  double run_near(const KernelCase& one);
   double run_arithmetic(const KernelCase& one, double work);
   void round_rows(const KernelCase& one, LinearCall& whole);
   double run_read(const KernelCase& one, std::size_t bytes, std::int64_t repeats);
+  LinearCall call_of(const KernelCase& one);
+  std::byte* scratch(int worker);
   const std::byte* next_copy(std::size_t bytes);
   void write_headers(const KernelCase& one);
 
