@@ -15,6 +15,7 @@ struct Command {
 extern const Command kTranscribeCommand;
 extern const Command kStreamCommand;
 extern const Command kMicCommand;
+extern const Command kCalibrateCommand;
 extern const Command kInfoCommand;
 extern const Command kDevicesCommand;
 extern const Command kQuantizeCommand;

@@ -6,7 +6,7 @@
 
 namespace verbatim {
 
-void declare(Flags& flags, EngineFlags& to) {
+void declare_model(Flags& flags, EngineFlags& to) {
   flags.section("Model");
   flags.text(to.model, "--model", "DIR",
              (std::string("A checkpoint folder as published, with the original or the Hugging Face "
@@ -17,6 +17,10 @@ void declare(Flags& flags, EngineFlags& to) {
   flags.text(to.tokenizer, "--tokenizer", "FILE",
              "A tokenizer.json to use in place of the folder's own. The Qwen2.5 tokenizer is "
              "bundled for folders that have none.");
+}
+
+void declare(Flags& flags, EngineFlags& to) {
+  declare_model(flags, to);
   flags.section("Weights");
   flags.text(to.quant, "--quant", "FORMAT",
              "What the decoder's projections are made into as they are loaded: nf4, int4 or int8 "
@@ -30,6 +34,13 @@ void declare(Flags& flags, EngineFlags& to) {
   flags.text(to.encoder_quant, "--encoder-quant", "FORMAT",
              "The same as --quant for the audio encoders.");
   flags.text(to.head_quant, "--head-quant", "FORMAT", "The same as --quant for the output head.");
+  flags.text(to.calib, "--calib", "FILE",
+             "Statistics of this model's inputs that 'verbatim calibrate' wrote: where activations "
+             "are rounded to int8, layers are smoothed by them first, which costs no time.");
+  declare_machine(flags, to);
+}
+
+void declare_machine(Flags& flags, EngineFlags& to) {
   flags.section("Machine");
   flags.integer(to.threads, "--threads", "N", {1, 1024},
                 "Threads that compute. Without it one per physical core of the cpuset. The result "
@@ -73,6 +84,7 @@ EngineOptions engine_options(const EngineFlags& flags) {
   options.kv = flags.kv;
   options.quant = quantization(flags);
   options.auto_quant = flags.quant == "auto";
+  options.calibration = flags.calib;
   options.max_context = flags.max_context;
   options.memory_limit_bytes = flags.memory_limit_bytes;
   return options;

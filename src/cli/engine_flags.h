@@ -23,11 +23,15 @@ struct EngineFlags {
   std::string encoder_quant = "none";
   std::string encoder = "stored";
   std::string head_quant = "none";
+  std::string calib;
   std::int64_t max_context = 0;
   std::size_t memory_limit_bytes = 0;
 };
 
 void declare(Flags& flags, EngineFlags& to);
+// Parts of the same.
+void declare_model(Flags& flags, EngineFlags& to);
+void declare_machine(Flags& flags, EngineFlags& to);
 
 // Finds the bundled files and fills in what the flags say.
 EngineOptions engine_options(const EngineFlags& flags);

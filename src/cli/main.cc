@@ -23,7 +23,8 @@ namespace verbatim {
 namespace {
 
 constexpr const Command* kCommands[] = {&kTranscribeCommand, &kStreamCommand,  &kMicCommand,
-                                        &kInfoCommand,       &kDevicesCommand, &kQuantizeCommand};
+                                        &kInfoCommand,       &kDevicesCommand, &kQuantizeCommand,
+                                        &kCalibrateCommand};
 
 [[noreturn]] void refuse_command(const std::string& found) {
   std::string names;

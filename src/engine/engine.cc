@@ -47,6 +47,9 @@ std::string Engine::device_name() const {
 std::string Engine::quantization() const {
   return replicas_.front()->quantization();
 }
+std::vector<SeenInput> Engine::inputs() const {
+  return replicas_.front()->inputs();
+}
 int Engine::threads() const {
   return threads_;
 }

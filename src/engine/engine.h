@@ -11,6 +11,7 @@
 
 #include "engine/stream.h"
 #include "transcript/options.h"
+#include "weights/calibration.h"
 #include "weights/recipe.h"
 
 namespace verbatim {
@@ -27,8 +28,9 @@ struct EngineOptions {
   int threads = 0;  // 0: one per physical core
   bool pin_threads = true;
   std::string kv = "f16";
-  Quantization quant;                         // what its weights are made into as they are loaded
-  bool auto_quant = false;                    // chooses quant.decoder by the memory there is
+  Quantization quant;       // what its weights are made into as they are loaded
+  bool auto_quant = false;  // chooses quant.decoder by the memory there is
+  std::string calibration;  // what write_statistics wrote; smooths what rounds its rows to int8
   std::function<void(double share)> loading;  // told how much of the checkpoint has been placed
   int slots = 1;                              // sessions that run at once
   int waiting = 1024;                         // sessions that may wait
@@ -43,6 +45,7 @@ struct EngineOptions {
   bool own_thread = true;    // false: the caller ticks (tests)
   bool checked = false;      // run every op on the scalar table too and compare bytes
   bool profile = false;      // time per op and weight name, see profile()
+  bool ranges = false;       // remember what enters each weight, see inputs()
   Tap* tap = nullptr;        // shown every named tensor; must outlive the engine
 };
 
@@ -86,6 +89,7 @@ class Engine {
   std::string quantization() const;  // what its weights were made into: "int8"
   int threads() const;
   std::vector<ProfileRow> profile() const;  // while nothing runs
+  std::vector<SeenInput> inputs() const;    // while nothing runs
 
  private:
   std::vector<std::unique_ptr<Replica>> replicas_;

@@ -131,6 +131,7 @@ LoadOptions load_options(const EngineOptions& options) {
   made.tokenizer = options.tokenizer;
   made.fallback_tokenizer = options.fallback_tokenizer;
   made.quant = options.quant;
+  if (!options.calibration.empty()) made.bind.calibration = read_calibration(options.calibration);
   return made;
 }
 

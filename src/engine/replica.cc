@@ -8,6 +8,7 @@
 #include "base/cpu_topology.h"
 #include "base/thread_pool.h"
 #include "device/checked_device.h"
+#include "device/range_device.h"
 #include "device/timed_device.h"
 #include "engine/auto_quant.h"
 
@@ -52,6 +53,11 @@ Replica::Replica(const EngineOptions& options)
     auto timed = std::make_unique<TimedDevice>(std::move(device_));
     timed_ = timed.get();
     device_ = std::move(timed);
+  }
+  if (options.ranges) {
+    auto ranged = std::make_unique<RangeDevice>(std::move(device_));
+    ranged_ = ranged.get();
+    device_ = std::move(ranged);
   }
   options_.quant = chosen_quantization(options, checkpoint, family, *device_);
   options_.auto_quant = false;
@@ -271,6 +277,10 @@ bool Replica::tick() {
   worked |= decode();
   worked |= release();
   return worked;
+}
+
+std::vector<SeenInput> Replica::inputs() const {
+  return ranged_ == nullptr ? std::vector<SeenInput>() : ranged_->seen();
 }
 
 std::vector<ProfileRow> Replica::profile() const {

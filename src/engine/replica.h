@@ -20,6 +20,7 @@
 
 namespace verbatim {
 
+class RangeDevice;
 class TimedDevice;
 
 class Replica {
@@ -36,6 +37,7 @@ class Replica {
   const std::string& device_name() const { return device_->info().name; }
   std::string quantization() const;
   std::vector<ProfileRow> profile() const;
+  std::vector<SeenInput> inputs() const;
 
  private:
   void run();  // the loop
@@ -59,6 +61,7 @@ class Replica {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Device> second_;  // what a checked device compares with
   TimedDevice* timed_ = nullptr;
+  RangeDevice* ranged_ = nullptr;
   std::vector<Stage> stages_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<KvPool> pool_;

@@ -211,10 +211,10 @@ Binder Binder::made_into(const WeightChoice& choice) const {
 std::optional<ChannelRanges> Binder::channel_ranges(std::initializer_list<NamedRows> readers,
                                                     std::int32_t in) const {
   const BindOptions& options = state_->options;
-  const bool rounds = choice_ && choice_.recipe->format->activations != Activations::kFloat;
-  if (options.calibration.empty() || !(rounds || options.smooths_all)) return {};
+  if (options.calibration.empty() || !(rounds_rows(choice_) || options.smooths_all)) return {};
   state_->is_smoothed = true;
   ChannelRanges made;
+  if (choice_) made.format = choice_.recipe->format;
   for (const NamedRows& reader : readers) {
     const std::string prefix = name(reader.name);
     raise_to(made.inputs, options.calibration.range(prefix, in));
@@ -310,14 +310,10 @@ void Binder::finish() const {
   const Calibration& calibration = state_->options.calibration;
   if (calibration.empty()) return;
   if (!state_->is_smoothed) {
-    std::string known;
-    for (const Recipe& recipe : recipes()) {
-      if (recipe.format->activations != Activations::kFloat) append_listed(known, recipe.name);
-    }
     fail(Code::kInvalidArgument,
          "--calib %s: expected a --quant (or --encoder-quant of an encoder with attention) that "
          "rounds activations to int8: %s; nothing here does",
-         calibration.file.c_str(), known.c_str());
+         calibration.file.c_str(), rounding_recipes().c_str());
   }
   calibration.check_weights(state_->projections);
 }

@@ -42,8 +42,7 @@ struct BindOptions {
   // Not empty: layers whose activations are rounded to int8 are smoothed by it.
   Calibration calibration;
   bool smooths_all = false;  // the others too, which changes no bit: what tests compare
-  std::function<void(const MadeWeight& weight)>
-      making;  // shown every one for which there is a choice
+  std::function<void(const MadeWeight& weight)> making;  // shown all for which there is a choice
 };
 
 struct NamedRows {  // a projection of a layer
@@ -53,8 +52,9 @@ struct NamedRows {  // a projection of a layer
 
 // Of every input feature, for channel_scales.
 struct ChannelRanges {
-  std::vector<float> inputs;   // the largest |x|
-  std::vector<float> weights;  // the largest |w|
+  std::vector<float> inputs;             // the largest |x|
+  std::vector<float> weights;            // the largest |w|
+  const WeightFormat* format = nullptr;  // that the weights are made into
 };
 
 class Binder {

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<float> scales_of(const std::optional<ChannelRanges>& ranges) {
   if (!ranges) return {};
-  return channel_scales(ranges->inputs, ranges->weights);
+  return smoothing_scales(ranges->inputs, ranges->weights, ranges->format);
 }
 
 // Calls body(feature of o's input, feature of v's output) for all of the former: the query heads of
@@ -28,12 +28,13 @@ void scale_values(const std::optional<ChannelRanges>& ranges, const TransformerC
                   LayerScales& made) {
   if (!ranges) return;
   const auto width = static_cast<std::size_t>(config.num_key_value_heads * config.head_dim);
-  ChannelRanges shared{std::vector<float>(width), std::vector<float>(width)};
+  ChannelRanges shared{std::vector<float>(width), std::vector<float>(width), ranges->format};
   each_value(config, [&](std::size_t read, std::size_t value) {
     shared.inputs[value] = std::max(shared.inputs[value], ranges->inputs[read]);
     shared.weights[value] = std::max(shared.weights[value], ranges->weights[read]);
   });
   made.value = scales_of(shared);
+  if (made.value.empty()) return;
   made.ctx.resize(ranges->inputs.size());
   each_value(config,
              [&](std::size_t read, std::size_t value) { made.ctx[read] = made.value[value]; });

@@ -13,7 +13,7 @@ namespace verbatim {
 struct TransformerConfig;
 struct TransformerNames;
 
-// Powers of two, or nothing at all where the layer is not smoothed.
+// Powers of two, each empty where what is read is not scaled.
 struct LayerScales {
   std::vector<float> attn;   // [hidden]: what q, k and v read
   std::vector<float> value;  // [kv_heads * head_dim]: what v makes

@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kMostExponent = 8;
 
+// Of the error's square. Above this the products of both nano checkpoints gained nothing.
+constexpr double kWorthwhile = 0.7;
+
 void in_parallel(ThreadPool* workers, std::int64_t count, RangeBody body) {
   if (workers == nullptr) {
     body(0, count, 0);
@@ -31,6 +34,24 @@ std::optional<int> exponent_of(float input, float weight) {
   if (!(input > 0) || !(weight > 0) || !(ratio > 0) || !(ratio <= DBL_MAX)) return {};
   const int half = std::ilogb(ratio) + 1;
   return half >= 0 ? half / 2 : -((1 - half) / 2);
+}
+
+// The square of what rounding makes of a product, up to a factor that all scales share: the step of
+// a row, a part of its largest value, meets all weights, and the step of the weights all values.
+// `coarseness` is how much larger a part that one is.
+double expected_error(std::span<const float> inputs, std::span<const float> weights,
+                      std::span<const float> scales, double coarseness) {
+  double most_input = 0, most_weight = 0, all_inputs = 0, all_weights = 0;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const double input = static_cast<double>(inputs[i]) / static_cast<double>(scales[i]);
+    const double weight = static_cast<double>(weights[i]) * static_cast<double>(scales[i]);
+    most_input = std::max(most_input, input);
+    most_weight = std::max(most_weight, weight);
+    all_inputs += input * input;
+    all_weights += weight * weight;
+  }
+  most_weight *= coarseness;
+  return most_input * most_input * all_weights + most_weight * most_weight * all_inputs;
 }
 
 void store(float value, const WeightFormat& format, std::byte* to) {
@@ -60,6 +81,30 @@ std::vector<float> channel_scales(std::span<const float> inputs, std::span<const
     scales[i] = std::ldexp(1.0F, std::clamp(*exponents[i] - middle, -kMostExponent, kMostExponent));
   }
   return scales;
+}
+
+std::vector<float> smoothing_scales(std::span<const float> inputs, std::span<const float> weights,
+                                    const WeightFormat* format) {
+  const bool nibbles = format == &kFormatW4A8 || format == &kFormat8da4w;
+  const double coarseness = nibbles ? 127.5 / 7.5 : 1;
+  const std::vector<float> ones(inputs.size(), 1.0F);
+  std::vector<float> scales = channel_scales(inputs, weights);
+  const double before = expected_error(inputs, weights, ones, coarseness);
+  const double after = expected_error(inputs, weights, scales, coarseness);
+  if (!(after < kWorthwhile * before)) scales.clear();
+  return scales;
+}
+
+bool rounds_rows(const WeightChoice& choice) {
+  return choice && choice.recipe->format->activations != Activations::kFloat;
+}
+
+std::string rounding_recipes() {
+  std::string names;
+  for (const Recipe& recipe : recipes()) {
+    if (rounds_rows({&recipe, 0})) append_listed(names, recipe.name);
+  }
+  return names;
 }
 
 std::vector<float> column_maxima(const Weight& weight, ThreadPool* workers) {

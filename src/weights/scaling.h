@@ -4,9 +4,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weights/layout.h"
+#include "weights/recipe.h"
 
 namespace verbatim {
 
@@ -25,6 +27,16 @@ struct Scaling {
 // bfloat16 weight its format. All are divided by their median, so that magnitudes (which keys and
 // values keep in f16) stay where they were, and none is beyond 2^8 then.
 std::vector<float> channel_scales(std::span<const float> inputs, std::span<const float> weights);
+
+// The same, or nothing where the error that is to be expected with weights of the format (null: as
+// fine as the rows) would not become clearly less: without outliers the weights lose more than the
+// rows gain.
+std::vector<float> smoothing_scales(std::span<const float> inputs, std::span<const float> weights,
+                                    const WeightFormat* format = nullptr);
+
+// Whether what enters a weight that is made so is rounded to int8: only then is smoothing of use.
+bool rounds_rows(const WeightChoice& choice);
+std::string rounding_recipes();  // "w8a8, w4a8", for messages
 
 // The largest |w| of every column.
 std::vector<float> column_maxima(const Weight& weight, ThreadPool* workers);

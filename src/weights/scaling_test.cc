@@ -62,6 +62,18 @@ TEST(Scaling, FactorsAreWithinAByteOfTheirMedian) {
             (std::vector<float>{1, 1, 2, 1, 1}));
 }
 
+TEST(Scaling, OnlyOutliersAreWorthIt) {
+  std::vector<float> inputs = TestValues(9).uniforms(64, 0.3F, 1.0F);
+  const std::vector<float> weights = TestValues(10).uniforms(64, 0.3F, 1.0F);
+  EXPECT_TRUE(smoothing_scales(inputs, weights).empty());
+  inputs[20] = 50;
+  EXPECT_EQ(smoothing_scales(inputs, weights), channel_scales(inputs, weights));
+  EXPECT_EQ(smoothing_scales(inputs, weights, &kFormatW8A8), channel_scales(inputs, weights));
+  // Where a step of the weights is coarser, larger weights cost more.
+  EXPECT_TRUE(smoothing_scales(inputs, weights, &kFormatW4A8).empty());
+  EXPECT_TRUE(smoothing_scales(std::vector<float>(3), std::vector<float>(3)).empty());
+}
+
 const WeightFormat& format_of(const std::string& name) {
   for (const WeightFormat* format : dense_formats()) {
     if (format->name == name) return *format;

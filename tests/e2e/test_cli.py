@@ -52,7 +52,7 @@ class Help(TestCase):
 
     def test_every_help_is_its_golden_text(self):
         self.check("help", "--help")
-        for command in ("transcribe", "stream", "mic", "info", "devices", "quantize"):
+        for command in ("transcribe", "stream", "mic", "info", "devices", "quantize", "calibrate"):
             self.check(command, command, "--help")
 
     def test_version_names_the_program_and_its_unicode(self):
@@ -60,7 +60,7 @@ class Help(TestCase):
 
     def test_every_flag_of_the_help_is_used_in_these_tests(self):
         own = "".join(p.read_text() for p in pathlib.Path(__file__).parent.glob("*.py"))
-        for command in ("transcribe", "stream", "mic", "info", "devices", "quantize"):
+        for command in ("transcribe", "stream", "mic", "info", "devices", "quantize", "calibrate"):
             for line in run(command, "--help").out.splitlines():
                 if line.startswith("  --"):
                     self.assertIn(f'"{line.split()[0]}', own)

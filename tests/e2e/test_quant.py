@@ -100,6 +100,50 @@ class Quantize(TestCase):
             subprocess.run(["umount", str(disk)], check=True)
 
 
+class Calibrate(TestCase):
+    def test_statistics_are_made_told_and_used(self):
+        stats, report = self.path("stats.safetensors"), self.path("report.txt")
+        outcome = self.assert_code(
+            run("calibrate", "--model", NANO, "--encoder-quant", "none", "--head-quant", "int8", "--duration", "4",
+                "--ffmpeg", "off", "--output", stats, "--report", report, TWO), 0)
+        self.assertEqual(outcome.out, "")
+        lines = [x.split() for x in report.read_text().splitlines()]
+        self.assertEqual(lines[0], ["format", "plain", "smoothed", "weight"])
+        self.assertEqual([x[3] for x in lines[1:3]],
+                         [f"model.language_model.layers.0.self_attn.{x}_proj" for x in "qk"])
+        self.assertEqual((lines[-2][0], lines[-2][3]), ("int8", "lm_head"))
+        self.assertEqual(lines[-1][3:], ["of", "29", "weights"])
+        told = self.assert_code(
+            run("calibrate", "--model", NANO, "--quiet", "--encoder-quant", "none", "--head-quant", "int8",
+                "--duration", "4", "--output", self.path("again.safetensors"), TWO), 0)
+        self.assertEqual(told.out, report.read_text())
+        self.assertEqual(told.err, "")
+        self.assertEqual(self.path("again.safetensors").read_bytes(), stats.read_bytes())
+        smoothed = self.assert_code(transcribe(TWO, "--quant", "w8a8", "--calib", stats, "--format", "json"), 0)
+        self.assertEqual(parsed(smoothed)["text"], TWO_WORDS)
+        self.assert_refused(transcribe(TWO, "--quiet", "--calib", stats), 2, f"--calib {stats}", "w8a8")
+        voxtral = ROOT / "models" / "voxtral-realtime-nano"
+        self.assert_refused(run("info", "--model", voxtral, "--quant", "w8a8", "--calib", stats), 1,
+                            f"{stats}: statistics of another model")
+
+    def test_mistakes_are_named_and_leave_nothing(self):
+        made = self.path("stats.safetensors")
+        for arguments, code, said in (
+                (("--output", made), 2, "AUDIO"),
+                ((TWO,), 2, "--output"),
+                (("-", "--output", made), 2, "AUDIO: expected a file or a folder, found -"),
+                ((TWO, "--quant", "auto", "--output", made), 2, "--quant"),
+                ((TWO, "--quant", "int8", "--encoder-quant", "none", "--output", made), 2, "--quant"),
+                ((TWO, "--output", self.path("no/stats")), 1, str(self.path("no"))),
+                ((TWO, "--output", made, "--report", made), 2, str(made)),
+                ((self.path("no.wav"), "--output", made), 1, "no.wav"),
+                ((TWO, "--model", QUANTISED, "--output", made), 2, "is stored in nf4 already")):
+            with self.subTest(arguments):
+                given = arguments if "--model" in arguments else (*arguments, "--model", NANO)
+                self.assert_refused(run("calibrate", "--quiet", *given), code, said)
+                self.assertEqual(self.listing(), [])
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 2 or not os.access(sys.argv[1], os.X_OK):
         sys.exit("usage: test_quant.py PROGRAM [unittest arguments]")
