@@ -82,13 +82,13 @@ TEST(Quantize, WorkersChangeNoByte) {
   }
 }
 
-// Measured: 0.088, 0.105, 0.0058; a wrong scale or code is far outside.
+// Measured: 0.0955, 0.0864, 0.0818, 0.00575, 0.00577; a wrong scale or code is far outside.
 TEST(Quantize, ErrorIsThatOfItsBits) {
-  EXPECT_LT(error_of("nf4", 16, 256), 0.11);
-  EXPECT_LT(error_of("int4", 16, 256), 0.16);
-  EXPECT_LT(error_of("int4:32", 16, 256), 0.11);
-  EXPECT_LT(error_of("int8", 16, 256), 0.009);
-  EXPECT_LT(error_of("w8a8", 16, 256), 0.009);
+  EXPECT_LT(error_of("nf4", 16, 256), 0.105);
+  EXPECT_LT(error_of("int4", 16, 256), 0.095);
+  EXPECT_LT(error_of("int4:32", 16, 256), 0.090);
+  EXPECT_LT(error_of("int8", 16, 256), 0.0064);
+  EXPECT_LT(error_of("w8a8", 16, 256), 0.0064);
 }
 
 TEST(Quantize, LeastSquaresBeatsTheHalfRange) {
