@@ -15,8 +15,8 @@ CLI::App* declare_quality(CLI::App& app, verbatim::QualityBenchOptions& to) {
                          "words and decisions against those of the weights as they are stored");
   command->add_option("--model", to.model, "a checkpoint folder; both nanos by default");
   command->add_option("recordings", to.recordings,
-                      "recordings, each with what is said beside it as .json or .txt; the model's "
-                      "samples/*.wav by default");
+                      "recordings or folders of them, with what is said beside each as .json or "
+                      ".txt; the model's samples by default");
   command
       ->add_option("--quant", to.formats, "formats of the decoder, comma separated; all by default")
       ->delimiter(',');

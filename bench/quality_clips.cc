@@ -17,6 +17,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTruthLimit = std::size_t{64} << 20;
 
+bool is_audio(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".wav" || extension == ".flac" || extension == ".mp3" ||
+         extension == ".m4a" || extension == ".ogg" || extension == ".opus";
+}
+
 std::string said_in_json(const std::string& path) {
   const boost::json::value value = parse_json(read_file(path, kTruthLimit), path);
   const JsonObject object(value, path);
@@ -37,17 +43,22 @@ std::string said_in_json(const std::string& path) {
 
 std::vector<std::string> quality_files(const std::string& model,
                                        const std::vector<std::string>& recordings) {
-  if (!recordings.empty()) return recordings;
   std::vector<std::string> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(model + "/samples", error)) {
-    if (entry.path().extension() == ".wav") files.push_back(entry.path().string());
+  const std::vector<std::string> samples{model + "/samples"};
+  for (const std::string& each : recordings.empty() ? samples : recordings) {
+    if (!recordings.empty() && !fs::is_directory(each)) {
+      files.push_back(each);
+      continue;
+    }
+    std::vector<std::string> inside;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(each, error)) {
+      if (is_audio(entry.path())) inside.push_back(entry.path().string());
+    }
+    if (inside.empty()) fail(Code::kNotFound, "%s: holds no recordings", each.c_str());
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
   }
-  if (files.empty()) {
-    fail(Code::kNotFound, "%s: holds no samples/*.wav; name recordings behind --model",
-         model.c_str());
-  }
-  std::sort(files.begin(), files.end());
   return files;
 }
 

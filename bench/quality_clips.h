@@ -15,9 +15,9 @@ struct QualityClip {
   std::optional<std::vector<std::string>> truth;
 };
 
-// The recordings, or without any all of the model's samples (DIR/samples/*.wav) by name. What is
-// said stands beside a recording, in a .json with "text" or with "segments" of "Content" or "text",
-// or in a .txt of words alone. Throws what opening the files would.
+// The recordings, those of a folder by name; without any the model's samples. What is said stands
+// beside a recording, in a .json with "text" or with "segments" of "Content" or "text", or in a
+// .txt of words alone. Throws what opening the files would.
 std::vector<std::string> quality_files(const std::string& model,
                                        const std::vector<std::string>& recordings);
 QualityClip read_quality_clip(const std::string& path, std::int32_t sample_rate_hz);

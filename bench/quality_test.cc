@@ -150,12 +150,15 @@ TEST(QualityClips, WhatIsSaidStandsBesideTheRecording) {
   EXPECT_EQ(truth_of(kVoxtral, "s1_fsdd_takes"), words({"six", "five", "four"}));
   EXPECT_FALSE(read_quality_clip("tests/data/audio/jfk.wav", 16000).truth.has_value());
   EXPECT_EQ(quality_files(kVibeVoice, {}).size(), 8U);
+  const std::string folder = std::string(kVoxtral) + "/samples";
+  EXPECT_EQ(quality_files(kVibeVoice, {folder, "one.wav"})[8], "one.wav");
+  EXPECT_EQ(quality_files(kVibeVoice, {folder, "one.wav"})[0], folder + "/s1_fsdd_takes.wav");
 }
 
 TEST(QualityClips, WhatIsMissingIsNamed) {
   ScratchFolder folder;
   EXPECT_EQ(message_of(Code::kNotFound, [&] { quality_files(folder.path(), {}); }),
-            folder.path() + ": holds no samples/*.wav; name recordings behind --model");
+            folder.path() + "/samples: holds no recordings");
   std::filesystem::copy_file("tests/data/audio/jfk.wav", folder.path("a.wav"));
   folder.write("a.json", "{}");
   EXPECT_EQ(message_of(Code::kCorrupt, [&] { read_quality_clip(folder.path("a.wav"), 16000); }),
