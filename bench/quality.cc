@@ -39,10 +39,16 @@ std::string changes_text(const WordErrors& errors) {
   return text;
 }
 
+// Of what is said, where anybody knows it.
+std::string errors_text(const WordErrors& errors) {
+  if (errors.expected == 0) return "-";
+  return formatted("%.2f",
+                   percent(static_cast<std::int64_t>(errors.errors.size()), errors.expected));
+}
+
 void print_row(const QualityRow& row) {
-  std::printf("%-32s %9.2f %8.2f %6lld %6lld %11.3f %11.2e\n", row.text().c_str(),
-              mib(row.weights_bytes),
-              percent(static_cast<std::int64_t>(row.truth.errors.size()), row.truth.expected),
+  std::printf("%-32s %9.2f %8s %6lld %6lld %11.3f %11.2e\n", row.text().c_str(),
+              mib(row.weights_bytes), errors_text(row.truth).c_str(),
               static_cast<long long>(row.dense.lost()), static_cast<long long>(row.dense.added()),
               100 * row.agreement.share(), row.agreement.mean_divergence());
   if (!row.dense.errors.empty()) std::printf("    %s\n", changes_text(row.dense).c_str());
