@@ -38,6 +38,7 @@ struct ModelBenchOptions {
   std::string encoder = "stored";
   std::string encoder_quant = "none";
   std::string head_quant = "none";
+  std::string head_filter = "on";
   int threads = 0;                     // 0: one per physical core
   int rounds = 9;                      // of all passes, one behind the other
   std::vector<std::string> passes;     // encode, prompt, step, turn; empty: all

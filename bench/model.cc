@@ -107,6 +107,7 @@ int bench_model(const ModelBenchOptions& options) {
   setup.threads = options.threads;
   setup.kv = options.kv;
   setup.quant = quantization(options);
+  setup.head_filter = options.head_filter == "on";
   setup.profile = options.profile;
   ModelBench bench(narrowed(options), setup);
   // Making the weights may take a minute.

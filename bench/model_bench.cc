@@ -82,6 +82,7 @@ ModelBench::ModelBench(const ModelShape& shape, const ModelBenchSetup& setup)
   DeviceOptions options;
   options.threads = threads_;
   options.isa = table.isa;
+  if (!setup.head_filter) options.head_filter = HeadFilterUse::kNever;
   device_ = open_device("cpu", options);
   if (setup.profile) {
     auto timed = std::make_unique<TimedDevice>(std::move(device_));

@@ -56,6 +56,7 @@ struct ModelBenchSetup {
   int threads = 0;  // 0: one per physical core
   std::string kv = "f16";
   Quantization quant;
+  bool head_filter = true;
   bool profile = false;  // a stopwatch around every op
 };
 

@@ -20,6 +20,8 @@ CLI::App* declare_model(CLI::App& app, ModelBenchOptions& to) {
   command->add_option("--encoder", to.encoder, "stored or int8");
   command->add_option("--encoder-quant", to.encoder_quant, "the same as --quant for the encoders");
   command->add_option("--head-quant", to.head_quant, "the same as --quant for the head");
+  command->add_option("--head-filter", to.head_filter, "off: no int8 copy beside a dense head")
+      ->check(CLI::IsMember({"on", "off"}));
   command->add_option("--isa", to.isa, "as above");
   command->add_option("--threads", to.threads, "one per physical core by default")
       ->check(CLI::Range(1, 1024));

@@ -145,11 +145,12 @@ void print_json(const Report& report, const ModelBenchOptions& options) {
   const Peaks peaks = report.median_peaks();
   std::printf(
       "{\"shape\": %s, \"device\": %s, \"threads\": %d, \"kv\": %s, \"rounds\": %d,\n"
-      " \"quant\": %s, \"encoder_quant\": %s, \"head_quant\": %s, \"formats\": %s,\n",
+      " \"quant\": %s, \"encoder_quant\": %s, \"head_quant\": %s, \"head_filter\": %s, "
+      "\"formats\": %s,\n",
       json_string(options.shape).c_str(), json_string(bench.device_name()).c_str(), bench.threads(),
       json_string(options.kv).c_str(), options.rounds, json_string(options.quant).c_str(),
       json_string(options.encoder_quant).c_str(), json_string(options.head_quant).c_str(),
-      json_string(formats_text(bench.info())).c_str());
+      json_string(options.head_filter).c_str(), json_string(formats_text(bench.info())).c_str());
   std::printf(
       " \"parameters\": %lld, \"load_s\": %.3f, \"stored_bytes\": %.0f, \"weight_bytes\": %zu,\n"
       " \"load_peak_bytes\": %zu, \"peak_bytes\": %zu,\n"

@@ -23,6 +23,7 @@ struct EngineFlags {
   std::string encoder_quant = "none";
   std::string encoder = "stored";
   std::string head_quant = "none";
+  std::string head_filter = "on";
   std::string calib;
   std::int64_t max_context = 0;
   std::size_t memory_limit_bytes = 0;

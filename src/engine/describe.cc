@@ -17,6 +17,7 @@ ModelDescription describe_model(const EngineOptions& options) {
   device_options.threads = options.threads;
   device_options.isa = options.isa;
   device_options.pin_threads = false;
+  if (!options.head_filter) device_options.head_filter = HeadFilterUse::kNever;
   const std::unique_ptr<Device> device = open_device(options.device, device_options);
   EngineOptions chosen = options;
   chosen.quant = chosen_quantization(options, checkpoint, family, *device);

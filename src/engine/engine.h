@@ -26,6 +26,8 @@ struct EngineOptions {
   std::string device = "cpu";
   std::string isa;  // empty: the best that runs here
   int threads = 0;  // 0: one per physical core
+  // Dense output heads get a filter where that is faster: tokens stay what they are.
+  bool head_filter = true;
   bool pin_threads = true;
   std::string kv = "f16";
   Quantization quant;       // what its weights are made into as they are loaded

@@ -20,6 +20,7 @@ std::unique_ptr<Device> open_plain(const EngineOptions& options, const std::stri
   device.threads = options.threads;
   device.isa = isa;
   device.pin_threads = options.pin_threads;
+  if (!options.head_filter) device.head_filter = HeadFilterUse::kNever;
   return open_device(options.device, device);
 }
 

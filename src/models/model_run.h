@@ -14,8 +14,9 @@
 
 namespace verbatim {
 
-inline std::unique_ptr<Device> one_thread() {
+inline std::unique_ptr<Device> one_thread(HeadFilterUse filter = HeadFilterUse::kWhereFaster) {
   DeviceOptions options;
+  options.head_filter = filter;
   options.threads = 1;
   options.pin_threads = false;
   return open_device("cpu", options);
@@ -56,8 +57,9 @@ class KeepTap final : public Tap {
 class ModelRun {
  public:
   explicit ModelRun(const std::string& folder, Tap* tap = nullptr, int slots = 1,
-                    const LoadOptions& options = {})
-      : checkpoint_(Checkpoint::open(folder)), device_(one_thread()), trace_(tap) {
+                    const LoadOptions& options = {},
+                    HeadFilterUse filter = HeadFilterUse::kWhereFaster)
+      : checkpoint_(Checkpoint::open(folder)), device_(one_thread(filter)), trace_(tap) {
     stages_ = {{device_.get(), 0, 1024}};
     model_ = recognise_family(checkpoint_).load(checkpoint_, stages_, options);
     stages_[0].end_layer = model_->info().kv.layers;

@@ -21,6 +21,7 @@ class AllocationTest : public testing::TestWithParam<Nano> {
     DeviceOptions options;
     options.threads = 2;
     options.pin_threads = false;
+    options.head_filter = HeadFilterUse::kAlways;
     device_ = open_device("cpu", options);
     device_->set_arena(Arena(device_->allocate(std::size_t{64} << 20)));
     const Stage load{device_.get(), 0, 1 << 20};
