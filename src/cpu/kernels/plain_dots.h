@@ -13,6 +13,7 @@ struct PlainDots {
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 1;
   static constexpr int kFilterRows = 0;
+  using Halves = PlainDots;  // what multiplies codes that are halves of bytes
 
   struct Line {  // four codes of each output
     std::uint8_t v[64];

@@ -28,16 +28,17 @@ namespace verbatim {
 // One line per weight format. D: how the set multiplies bytes.
 template <typename V, typename D>
 struct LinearKernels {
+  using Halves = typename D::Halves;
   static constexpr LinearKernel kAll[]{
       {&kFormatF32, &f32_packed_bytes, &pack_f32, &run_linear<V, F32Panels<V>>},
       {&kFormatF16, &half_packed_bytes, &pack_f16, &run_linear<V, F16Panels<V>>},
       {&kFormatBF16, &half_packed_bytes, &pack_bf16, &run_linear<V, Bf16Panels<V>>},
       {&kFormatW8A8, &w8a8_packed_bytes, &pack_w8a8, &run_int8<V, D, W8Codes<D>>},
-      {&kFormatW4A8, &w4a8_packed_bytes, &pack_w4a8, &run_int8<V, D, W4Codes<D>>},
+      {&kFormatW4A8, &w4a8_packed_bytes, &pack_w4a8, &run_int8<V, Halves, W4Codes<Halves>>},
       {&kFormat8da8w, &asymmetric_8w_packed_bytes, &pack_asymmetric_8w,
        &run_int8_asymmetric<V, D, W8Codes<D>>},
       {&kFormat8da4w, &asymmetric_4w_packed_bytes, &pack_asymmetric_4w,
-       &run_int8_asymmetric<V, D, W4Codes<D>>},
+       &run_int8_asymmetric<V, Halves, W4Codes<Halves>>},
       {&kFormatNf4, &nibble_packed_bytes, &pack_nf4, &run_coded<V, Nf4Codes<V>>, &can_pack_coded},
       {&kFormatInt4, &nibble_packed_bytes, &pack_int4, &run_coded<V, Int4Codes<V>>,
        &can_pack_coded},

@@ -1,11 +1,24 @@
 // Products of unsigned and signed bytes by AVX2. VPMADDUBSW would saturate where two neighbouring
-// products of large codes meet; words multiply without and, with each four codes of an output
-// beside each other, take no more instructions than keeping the bytes small would.
+// products of large codes meet, so whole bytes are multiplied as words; halves of bytes are small.
 #pragma once
 
 #include "cpu/isa/avx2/dots_common.h"
 
 namespace verbatim::avx2 {
+
+// Codes below 128: no two products leave sixteen bits.
+struct Vpmaddubsw {
+  static __m256i add(__m256i sum, __m256i codes, __m256i in) {
+    const __m256i pairs = _mm256_maddubs_epi16(codes, in);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+};
+struct HalfDots : ByteDots256<Isa, Vpmaddubsw> {
+  // 8 sums, 2 halves of a line, an input, ones and products in 16 registers.
+  static constexpr int kTileRows = 4;
+  static constexpr int kTilePanels = 1;
+  static constexpr int kStreamSums = 2;
+};
 
 struct Dots : Dots256<Isa> {
   // 8 sums, 4 quarters of a line and an input in 16 registers.
@@ -13,6 +26,7 @@ struct Dots : Dots256<Isa> {
   static constexpr int kTilePanels = 1;
   static constexpr int kStreamSums = 2;
   static constexpr int kFilterRows = 2;
+  using Halves = HalfDots;
 
   // Quarters of four outputs; of a sum, two neighbouring parts each.
   struct Line {

@@ -49,4 +49,52 @@ struct Dots256 {
   }
 };
 
+// Lines as they lie, in two registers of eight outputs each. Dot::add(sum, codes, in): four
+// products of bytes for each of eight sums.
+template <typename Isa, typename Dot>
+struct ByteDots256 : Dots256<Isa> {
+  struct Line {
+    __m256i lo;
+    __m256i hi;
+  };
+  struct Input {
+    __m256i v;
+  };
+  using Base = Dots256<Isa>;
+  using Ints = typename Base::Ints;
+  using Sum = Ints;
+  using Base::store;
+
+  static Line load(const std::byte* p) { return {bytes(p), bytes(p + 32)}; }
+  static Line low_halves(const std::byte* p) {
+    const __m256i mask = _mm256_set1_epi8(15);
+    return {_mm256_and_si256(bytes(p), mask), _mm256_and_si256(bytes(p + 32), mask)};
+  }
+  static Line high_halves(const std::byte* p) {
+    const __m256i mask = _mm256_set1_epi8(15);
+    return {_mm256_and_si256(_mm256_srli_epi16(bytes(p), 4), mask),
+            _mm256_and_si256(_mm256_srli_epi16(bytes(p + 32), 4), mask)};
+  }
+  static void store(std::byte* p, const Line& line) {
+    _mm256_storeu_si256(static_cast<__m256i*>(static_cast<void*>(p)), line.lo);
+    _mm256_storeu_si256(static_cast<__m256i*>(static_cast<void*>(p + 32)), line.hi);
+  }
+  static Input input(const std::int8_t* q) { return {_mm256_set1_epi32(Base::four(q))}; }
+
+  static Sum start(std::int32_t from) { return {_mm256_set1_epi32(from), _mm256_set1_epi32(from)}; }
+  static Sum start(const std::int32_t* from) {
+    return {Base::load_ints(from), Base::load_ints(from + 8)};
+  }
+  static void add(Sum& sum, const Line& line, const Input& in) {
+    sum.lo = Dot::add(sum.lo, line.lo, in.v);
+    sum.hi = Dot::add(sum.hi, line.hi, in.v);
+  }
+  static Ints total(const Sum& sum) { return sum; }
+
+ private:
+  static __m256i bytes(const std::byte* p) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(static_cast<const void*>(p)));
+  }
+};
+
 }  // namespace verbatim

@@ -17,6 +17,7 @@ struct Dots {
   static constexpr int kTilePanels = 4;
   static constexpr int kStreamSums = 16;
   static constexpr int kFilterRows = 16;
+  using Halves = Dots;
 
   struct Line {
     __m512i v;
