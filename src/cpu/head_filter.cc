@@ -38,6 +38,10 @@ float rounded_up(double value) {
   return static_cast<float>(value * (1 + 0x1p-18));
 }
 
+double wide(float value) {
+  return static_cast<double>(value);
+}
+
 // Eight sums side by side, so that compilers may make vectors of them.
 template <typename Value>
 double sum_of_squares(std::int32_t count, const Value& value) {
@@ -95,7 +99,7 @@ Int8Row int8_row(std::span<const float> values, std::int8_t* codes) {
   const auto in = static_cast<std::int32_t>(values.size());
   const float* w = values.data();
   std::fill(codes, codes + in, std::int8_t{0});
-  const double norm = std::sqrt(sum_of_squares(in, [&](auto k) { return double{w[k]}; }));
+  const double norm = std::sqrt(sum_of_squares(in, [&](auto k) { return wide(w[k]); }));
   if (!(norm <= kMostNorm)) return {0, kInfinity, 0};  // nothing is known of it
   Int8Row made;
   if (norm >= kLeastNorm) {
@@ -109,9 +113,8 @@ Int8Row int8_row(std::span<const float> values, std::int8_t* codes) {
       codes[k] = static_cast<std::int8_t>(std::min(std::max(code, -127.0F), 127.0F));
     }
   }
-  const double error = std::sqrt(sum_of_squares(in, [&](auto k) {
-    return double{w[k]} - double{made.scale} * static_cast<double>(codes[k]);
-  }));
+  const double error = std::sqrt(sum_of_squares(
+      in, [&](auto k) { return wide(w[k]) - wide(made.scale) * static_cast<double>(codes[k]); }));
   made.error = rounded_up(error + in * kDenormal);
   made.norm = rounded_up(norm + error + in * kDenormal);
   return made;
@@ -120,7 +123,7 @@ Int8Row int8_row(std::span<const float> values, std::int8_t* codes) {
 // A row of activations that round_row made.
 struct RoundedView {
   RoundedView(const std::byte* row, std::int32_t in)
-      : scale(double{*static_cast<const float*>(static_cast<const void*>(row))}),
+      : scale(wide(*static_cast<const float*>(static_cast<const void*>(row)))),
         codes(static_cast<const std::int8_t*>(
             static_cast<const void*>(row + rounded_row(in, in).codes))) {}
   double at(std::int32_t k) const { return scale * static_cast<double>(codes[k]); }
@@ -214,20 +217,20 @@ void HeadFilter::encode(const Weight& head, std::int64_t first_panel, std::int64
 
 // Makes the two int8 rows of a row of x and its margin.
 bool HeadFilter::round(const float* x, std::int64_t row) {
-  const double norm = std::sqrt(sum_of_squares(in_, [&](auto k) { return double{x[k]}; }));
+  const double norm = std::sqrt(sum_of_squares(in_, [&](auto k) { return wide(x[k]); }));
   if (!is_ordinary(norm)) return false;
   std::byte* first = rounded_.data() + static_cast<std::size_t>(2 * row) * rounded_bytes_;
   std::byte* second = first + rounded_bytes_;
   table_.round_row(x, in_, in_, first);
   const RoundedView one(first, in_);
   float* rest = rest_.data();
-  for (std::int32_t k = 0; k < in_; ++k) rest[k] = static_cast<float>(double{x[k]} - one.at(k));
+  for (std::int32_t k = 0; k < in_; ++k) rest[k] = static_cast<float>(wide(x[k]) - one.at(k));
   table_.round_row(rest, in_, in_, second);
   const RoundedView two(second, in_);
   const double rounded = std::sqrt(sum_of_squares(in_, [&](auto k) { return one.at(k); })) +
                          std::sqrt(sum_of_squares(in_, [&](auto k) { return two.at(k); }));
-  const double left = std::sqrt(
-      sum_of_squares(in_, [&](auto k) { return (double{x[k]} - one.at(k)) - two.at(k); }));
+  const double left =
+      std::sqrt(sum_of_squares(in_, [&](auto k) { return (wide(x[k]) - one.at(k)) - two.at(k); }));
   const double chain = roundings_ * kUnit / (1 - roundings_ * kUnit);
   const double lost = in_ * kDenormal;
   Margin& margin = margins_[static_cast<std::size_t>(row)];
