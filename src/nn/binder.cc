@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "tensor/half.h"
 #include "weights/quantize.h"
 
@@ -20,7 +21,8 @@ struct Binder::State {
   std::vector<std::string> ignored;
   std::set<std::string> formats;
   std::map<std::string, std::int32_t, std::less<>> projections;  // in_features by name
-  bool is_smoothed = false;
+  bool is_smoothed = false;                                      // a scope asked for it
+  bool is_scaled = false;                                        // and some input was worth it
   std::int64_t parameters = 0;
 };
 
@@ -234,7 +236,10 @@ Weight Binder::made(const Weight& dense, const std::string& name, const Scaling&
   if (choice_ && options.making) options.making({name, dense, choice_, scaling});
   if (!device_.needs_bytes()) return shape;
   Weight scaled = dense;
-  if (!scaling.empty()) scaled = scaled_weight(dense, scaling, storage, options.workers);
+  if (!scaling.empty()) {
+    scaled = scaled_weight(dense, scaling, storage, options.workers);
+    state_->is_scaled = true;
+  }
   return choice_ ? quantize(scaled, choice_, name, storage, options.workers) : scaled;
 }
 
@@ -316,6 +321,10 @@ void Binder::finish() const {
          calibration.file.c_str(), rounding_recipes().c_str());
   }
   calibration.check_weights(state_->projections);
+  if (device_.needs_bytes() && !state_->is_scaled) {
+    log(Level::kWarn, "--calib %s: no layer is smoothed: none of their inputs has such outliers",
+        calibration.file.c_str());
+  }
 }
 
 std::int64_t Binder::parameters() const {
