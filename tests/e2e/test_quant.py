@@ -19,6 +19,12 @@ class Quant(TestCase):
             transcribe(TWO, "--quant", "w8a8", "--encoder", "int8", "--head-quant", "int8", "--format", "json"), 0)
         self.assertEqual(parsed(outcome)["text"], TWO_WORDS)
 
+    def test_the_filter_of_the_head_changes_no_byte(self):
+        bodies = {self.assert_code(transcribe(TWO, "--head-filter", filter, "--format", "json"), 0).out
+                  for filter in ("on", "off")}
+        self.assertEqual(len(bodies), 1)
+        self.assert_refused(transcribe(TWO, "--head-filter", "maybe"), 2, "--head-filter")
+
     def test_auto_says_what_it_took(self):
         outcome = self.assert_code(transcribe(TWO, "--quant", "auto"), 0)
         self.assertIn("--quant auto: int8", outcome.err)
