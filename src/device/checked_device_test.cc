@@ -13,8 +13,8 @@ namespace {
 // Access to the ops of any device, for the device below.
 struct Ops : Device {
   using Device::do_add;
-  using Device::do_best;
   using Device::do_attention;
+  using Device::do_best;
   using Device::do_conv1d;
   using Device::do_embed;
   using Device::do_linear;
