@@ -22,7 +22,7 @@ class AtomicFolder {
   AtomicFolder& operator=(const AtomicFolder&) = delete;
 
   const std::string& path() const { return path_; }  // as it will be
-  // Where a file of this name is written, for now.
+  // Where a file of this name is written until commit() moves the folder to its place.
   std::string inside(std::string_view file) const;
   std::uint64_t free_bytes() const;  // of its disk
   void commit();

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "base/cpu_topology.h"
 #include "base/thread_pool.h"
 #include "checkpoint/checkpoint.h"
 #include "device/dry_device.h"
@@ -46,8 +45,7 @@ std::vector<WeightError> weight_errors(const EngineOptions& options, const std::
       open_device(options.device, {.threads = 1, .isa = options.isa, .pin_threads = false});
   DryDevice dry(*device);
   const Stage stage{&dry, 0, 1 << 20};
-  ThreadPool workers(options.threads > 0 ? options.threads : cpu_topology().default_threads,
-                     options.pin_threads);
+  ThreadPool workers(thread_count(options), options.pin_threads);
   const SeenByName inputs = by_name(seen);
   std::vector<WeightError> errors;
   LoadOptions load = load_options(options);

@@ -1,14 +1,13 @@
 // Admission. One replica serves one model.
 #include "engine/engine.h"
 
-#include "base/cpu_topology.h"
 #include "engine/replica.h"
 
 namespace verbatim {
 
 Engine::Engine(const EngineOptions& options) {
   replicas_.push_back(std::make_unique<Replica>(options));
-  threads_ = options.threads > 0 ? options.threads : cpu_topology().default_threads;
+  threads_ = thread_count(options);
 }
 
 Engine::~Engine() = default;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/cpu_topology.h"
 #include "checkpoint/checkpoint.h"
 #include "device/dry_device.h"
 #include "kv/codecs.h"
@@ -133,6 +134,10 @@ LoadOptions load_options(const EngineOptions& options) {
   made.quant = options.quant;
   if (!options.calibration.empty()) made.bind.calibration = read_calibration(options.calibration);
   return made;
+}
+
+int thread_count(const EngineOptions& options) {
+  return options.threads > 0 ? options.threads : cpu_topology().default_threads;
 }
 
 Placement place(const EngineOptions& options, const Checkpoint& checkpoint, const Family& family,

@@ -31,4 +31,7 @@ Placement place(const EngineOptions& options, const Checkpoint& checkpoint, cons
 
 LoadOptions load_options(const EngineOptions& options);
 
+// Threads that compute: options.threads, or one for each physical core.
+int thread_count(const EngineOptions& options);
+
 }  // namespace verbatim

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/atomic_folder.h"
-#include "base/cpu_topology.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -189,8 +188,7 @@ class Job {
   }
 
   void write_tensors(CheckpointWriter& writer) const {
-    const int threads = options_.threads > 0 ? options_.threads : cpu_topology().default_threads;
-    ThreadPool workers(threads, options_.pin_threads);
+    ThreadPool workers(thread_count(options_), options_.pin_threads);
     std::uint64_t read = 0;
     for (const RawTensor& raw : checkpoint_.tensors()) {
       const auto made = made_.find(&raw);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/cpu_topology.h"
 #include "base/thread_pool.h"
 #include "device/checked_device.h"
 #include "device/range_device.h"
@@ -22,10 +21,6 @@ std::unique_ptr<Device> open_plain(const EngineOptions& options, const std::stri
   device.pin_threads = options.pin_threads;
   if (!options.head_filter) device.head_filter = HeadFilterUse::kNever;
   return open_device(options.device, device);
-}
-
-int thread_count(int wanted) {
-  return wanted > 0 ? wanted : cpu_topology().default_threads;
 }
 
 // A clip that leaves no room for even a short answer is refused before any work.
@@ -79,7 +74,7 @@ std::string Replica::quantization() const {
 
 void Replica::load(const Checkpoint& checkpoint, const Family& family) {
   LoadOptions load = load_options(options_);
-  ThreadPool workers(thread_count(options_.threads), options_.pin_threads);
+  ThreadPool workers(thread_count(options_), options_.pin_threads);
   load.bind.workers = &workers;
   load.bind.progress = options_.loading;
   model_ = family.load(checkpoint, stages_, load);

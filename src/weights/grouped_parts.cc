@@ -39,11 +39,7 @@ CodeRows::CodeRows(WeightStorage& storage, std::int32_t out, std::int32_t in, bo
 
 void CodeRows::for_rows(RangeBody body) const {
   if (!storage_.with_codes) return;
-  if (storage_.workers == nullptr) {
-    body(0, out_, 0);
-  } else {
-    storage_.workers->parallel_for(out_, 1, body);
-  }
+  in_parallel(storage_.workers, out_, body);
 }
 
 GroupedParts::GroupedParts(WeightStorage& storage, const WeightFormat& format, std::int32_t out,

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "weights/quantize.h"
+#include "weights/rounded_row.h"
+#include "weights/stored_parts.h"
 
 namespace verbatim {
 namespace {
@@ -26,48 +28,13 @@ double dot(std::span<const float> a, std::span<const float> b) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-// As Activations says, and widened again.
-void round_evenly(std::span<float> row) {
-  float most = 0;
-  for (const float value : row) most = std::max(most, std::fabs(value));
-  const float scale = most == 0 ? 0x1p-23F : most / 127.5F;
-  for (float& value : row)
-    value = std::nearbyint(std::clamp(value / scale, -128.0F, 127.0F)) * scale;
-}
-
-void round_asymmetrically(std::span<float> row) {
-  float low = 0, high = 0;
-  for (const float value : row) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  const float scale = std::max((high - low) / 255, 0x1p-23F);
-  const float zero = std::clamp(-128 - std::nearbyint(low / scale), -128.0F, 127.0F);
-  const float inverse = 1 / scale;
-  for (float& value : row) {
-    const float code = std::clamp(std::nearbyint(value * inverse) + zero, -128.0F, 127.0F);
-    value = (code - zero) * scale;
-  }
-}
-
-void round_row(Activations activations, std::span<float> row) {
-  switch (activations) {
-    case Activations::kFloat:
-      return;
-    case Activations::kInt8PerRow:
-      return round_evenly(row);
-    case Activations::kInt8Asymmetric:
-      return round_asymmetrically(row);
-  }
-}
-
 std::vector<float> entering(std::span<const float> rows, std::size_t in, const Scaling& scaling,
                             Activations activations) {
   std::vector<float> made(rows.begin(), rows.end());
   for (std::size_t at = 0; at < made.size(); at += in) {
     const std::span<float> row = std::span(made).subspan(at, in);
     for (std::size_t i = 0; i < scaling.columns.size(); ++i) row[i] /= scaling.columns[i];
-    round_row(activations, row);
+    round_as(activations, row);
   }
   return made;
 }
@@ -104,11 +71,7 @@ double product_error(const Weight& stored, const WeightChoice& choice, const Sca
       }
     }
   };
-  if (workers == nullptr) {
-    look(0, stored.out_features, 0);
-  } else {
-    workers->parallel_for(stored.out_features, 1, look);
-  }
+  in_parallel(workers, stored.out_features, look);
   const double error = std::accumulate(errors.begin(), errors.end(), 0.0);
   const double size = std::accumulate(sizes.begin(), sizes.end(), 0.0);
   return size > 0 ? std::sqrt(error / size) : 0;

@@ -60,14 +60,6 @@ float rounded(float value, const WeightFormat& source) {
   return value;
 }
 
-void in_parallel(ThreadPool* workers, std::int64_t count, RangeBody body) {
-  if (workers == nullptr) {
-    body(0, count, 0);
-  } else {
-    workers->parallel_for(count, 1, body);
-  }
-}
-
 float largest(std::span<const float> values) {
   float most = 0;
   for (const float value : values) most = std::max(most, std::fabs(value));

@@ -20,14 +20,6 @@ constexpr int kMostExponent = 8;
 // Of the error's square. Above this the products of both nano checkpoints gained nothing.
 constexpr double kWorthwhile = 0.7;
 
-void in_parallel(ThreadPool* workers, std::int64_t count, RangeBody body) {
-  if (workers == nullptr) {
-    body(0, count, 0);
-  } else {
-    workers->parallel_for(count, 1, body);
-  }
-}
-
 // k with 2^k next to sqrt(ratio): 2^(2k - 1) <= ratio < 2^(2k + 1).
 std::optional<int> exponent_of(float input, float weight) {
   const double ratio = static_cast<double>(input) / static_cast<double>(weight);

@@ -69,6 +69,14 @@ std::vector<float> finite_values(const RawTensor& tensor) {
   return values;
 }
 
+void in_parallel(ThreadPool* workers, std::int64_t count, RangeBody body) {
+  if (workers == nullptr) {
+    body(0, count, 0);
+  } else {
+    workers->parallel_for(count, 1, body);
+  }
+}
+
 DType float_dtype(RawType type) {
   return type == RawType::kF16 ? DType::kF16
                                : (type == RawType::kBF16 ? DType::kBF16 : DType::kF32);

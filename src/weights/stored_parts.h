@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "checkpoint/checkpoint.h"
 #include "weights/layout.h"
 
@@ -24,6 +25,9 @@ std::vector<std::int64_t> integers_of(const RawTensor& tensor);      // I32 or I
 // F32, F16 or BF16, widened; throws kCorrupt for the first value that is no finite number.
 std::vector<float> finite_values(const RawTensor& tensor);
 DType float_dtype(RawType type);  // of F32, F16 and BF16
+
+// body over [0, count) by all workers, or by the caller alone where there are none.
+void in_parallel(ThreadPool* workers, std::int64_t count, RangeBody body);
 
 // Zeroed elements that live as long as the storage does.
 template <typename T>

@@ -37,22 +37,32 @@ std::int32_t round_codes(const float* x, std::int32_t count, V scale, std::int8_
   return static_cast<std::int32_t>(V::sum(sum));
 }
 
-template <typename V, typename D>
-void round_row(const float* x, std::int32_t in, std::int32_t group, std::byte* to) {
+// Fills in the sums and codes of a row: code(x, count, codes) makes those of a group and returns
+// their sum.
+template <typename V, typename Code>
+void round_groups(const float* x, std::int32_t in, std::int32_t group, std::byte* to,
+                  const Code& code) {
   const RoundedRow row = rounded_row(in, group);
-  const float scale = rounding_scale<V>(x, in);
-  *static_cast<float*>(static_cast<void*>(to)) = scale;
   auto* sums = static_cast<std::int32_t*>(static_cast<void*>(to + 64));
   auto* codes = static_cast<std::int8_t*>(static_cast<void*>(to + row.codes));
   for (std::int32_t first = 0; first < in; first += group, ++sums) {
     const std::int32_t count = in - first < group ? in - first : group;
-    // A line is where the last codes of a row may end: what a run leaves of it must be zero.
-    *sums = round_codes<V, D>(x + first, count, V::set(scale), codes + first);
+    *sums = code(x + first, count, codes + first);
   }
+  // A line is where the last codes of a row may end: what a run leaves of it must be zero.
   const std::int32_t written = (in + V::kLanes - 1) / V::kLanes * V::kLanes;
   for (auto at = row.codes + static_cast<std::size_t>(written); at < row.bytes; ++at) {
     to[at] = std::byte{0};
   }
+}
+
+template <typename V, typename D>
+void round_row(const float* x, std::int32_t in, std::int32_t group, std::byte* to) {
+  const float scale = rounding_scale<V>(x, in);
+  *static_cast<float*>(static_cast<void*>(to)) = scale;
+  round_groups<V>(x, in, group, to, [&](const float* from, std::int32_t count, std::int8_t* codes) {
+    return round_codes<V, D>(from, count, V::set(scale), codes);
+  });
 }
 
 }  // namespace verbatim

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cpu/kernel_table.h"
+#include "cpu/kernels/quantize_rows.h"
 
 namespace verbatim {
 
@@ -58,20 +59,12 @@ std::int32_t round_codes_asymmetric(const float* x, std::int32_t count, Asymmetr
 
 template <typename V, typename D>
 void round_row_asymmetric(const float* x, std::int32_t in, std::int32_t group, std::byte* to) {
-  const RoundedRow row = rounded_row(in, group);
   const AsymmetricScale by = asymmetric_scale<V>(x, in);
   *static_cast<float*>(static_cast<void*>(to)) = by.scale;
   *static_cast<std::int32_t*>(static_cast<void*>(to + 4)) = static_cast<std::int32_t>(by.zero);
-  auto* sums = static_cast<std::int32_t*>(static_cast<void*>(to + 64));
-  auto* codes = static_cast<std::int8_t*>(static_cast<void*>(to + row.codes));
-  for (std::int32_t first = 0; first < in; first += group, ++sums) {
-    const std::int32_t count = in - first < group ? in - first : group;
-    *sums = round_codes_asymmetric<V, D>(x + first, count, by, codes + first);
-  }
-  const std::int32_t written = (in + V::kLanes - 1) / V::kLanes * V::kLanes;
-  for (auto at = row.codes + static_cast<std::size_t>(written); at < row.bytes; ++at) {
-    to[at] = std::byte{0};
-  }
+  round_groups<V>(x, in, group, to, [&](const float* from, std::int32_t count, std::int8_t* codes) {
+    return round_codes_asymmetric<V, D>(from, count, by, codes);
+  });
 }
 
 }  // namespace verbatim

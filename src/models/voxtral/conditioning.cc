@@ -1,10 +1,8 @@
 // Computed once, at load, in double; the embedding rounds where the reference does.
 #include "models/voxtral/conditioning.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/math.h"
+#include "weights/rounded_row.h"
 
 namespace verbatim::voxtral {
 namespace {
@@ -20,23 +18,6 @@ double dot(std::span<const float> x, const float* y) {
   for (std::size_t i = 0; i < x.size(); ++i)
     sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
   return sum;
-}
-
-// The values that codes of kInt8Asymmetric stand for.
-void round_asymmetrically(std::span<float> row) {
-  float low = 0;
-  float high = 0;
-  for (const float x : row) {
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  const float scale = std::max((high - low) / 255.0F, 0x1p-23F);
-  const float zero = std::clamp(-128.0F - std::nearbyint(low / scale), -128.0F, 127.0F);
-  const float inverse = 1.0F / scale;
-  for (float& x : row) {
-    const float code = std::clamp(std::nearbyint(x * inverse) + zero, -128.0F, 127.0F);
-    x = (code - zero) * scale;
-  }
 }
 
 }  // namespace
@@ -57,15 +38,14 @@ std::vector<float> time_embedding(std::int32_t delay_tokens, std::int32_t hidden
 
 std::vector<float> delay_scale(std::span<const float> embedding, std::span<const float> down,
                                std::span<const float> up, Activations activations) {
-  const bool rounds = activations == Activations::kInt8Asymmetric;
   const std::size_t hidden = embedding.size();
   const std::size_t bottleneck = down.size() / hidden;
   std::vector<float> input(embedding.begin(), embedding.end());
-  if (rounds) round_asymmetrically(input);
+  round_as(activations, input);
   std::vector<float> inner(bottleneck);
   for (std::size_t b = 0; b < bottleneck; ++b)
     inner[b] = static_cast<float>(gelu(dot(input, down.data() + b * hidden)));
-  if (rounds) round_asymmetrically(inner);
+  round_as(activations, inner);
   std::vector<float> scale(hidden);
   for (std::size_t i = 0; i < hidden; ++i)
     scale[i] = static_cast<float>(1 + dot(inner, up.data() + i * bottleneck));
